@@ -1,0 +1,1957 @@
+// GENERATED from commands/*.toml by commands/build.rs; change a spec, then run: UPDATE=1 cargo build
+
+use super::Args;
+use super::options::*;
+use super::parse::{Words, bounded, integer};
+use super::spec::{CommandId, Spec};
+use crate::reply::CommandError;
+
+/// A request whose words were checked and sorted; it borrows them all.
+#[derive(Debug, Clone, Copy)]
+pub enum Command<'a> {
+    /// AUTH: Logs the connection in with a password.
+    Auth(Auth<'a>),
+    /// CLIENT GETNAME: Tells the name of this connection.
+    ClientGetname,
+    /// CLIENT HELP: Lists the subcommands of CLIENT.
+    ClientHelp,
+    /// CLIENT ID: Tells the id of this connection.
+    ClientId,
+    /// CLIENT INFO: Describes this connection in one line.
+    ClientInfo,
+    /// CLIENT KILL: Closes connections.
+    ClientKill(ClientKill<'a>),
+    /// CLIENT LIST: Describes connections, one line each.
+    ClientList(ClientList<'a>),
+    /// CLIENT NO-EVICT: Protects this connection when memory runs out.
+    ClientNoEvict(ClientNoEvict),
+    /// CLIENT NO-TOUCH: Keeps reads from refreshing a key's last use.
+    ClientNoTouch(ClientNoTouch),
+    /// CLIENT PAUSE: Holds back the commands of all connections.
+    ClientPause(ClientPause),
+    /// CLIENT REPLY: Turns replies to this connection on or off.
+    ClientReply(ClientReply),
+    /// CLIENT SETINFO: Notes the client library's name or version.
+    ClientSetinfo(ClientSetinfo<'a>),
+    /// CLIENT SETNAME: Names this connection.
+    ClientSetname(ClientSetname<'a>),
+    /// CLIENT TRACKING: Switches server-assisted client caching.
+    ClientTracking(ClientTracking<'a>),
+    /// CLIENT UNPAUSE: Ends a pause.
+    ClientUnpause,
+    /// COMMAND: Describes every command.
+    Command,
+    /// COMMAND COUNT: Counts the commands.
+    CommandCount,
+    /// COMMAND DOCS: Documents commands: summary, history, arguments.
+    CommandDocs(CommandDocs<'a>),
+    /// COMMAND GETKEYS: Finds the keys in a command line.
+    CommandGetkeys(CommandGetkeys<'a>),
+    /// COMMAND GETKEYSANDFLAGS: Finds the keys in a command line and their use.
+    CommandGetkeysandflags(CommandGetkeysandflags<'a>),
+    /// COMMAND HELP: Lists the subcommands of COMMAND.
+    CommandHelp,
+    /// COMMAND INFO: Describes commands: arity, flags, keys.
+    CommandInfo(CommandInfo<'a>),
+    /// COMMAND LIST: Lists command names.
+    CommandList(CommandList<'a>),
+    /// CONFIG GET: Reads the settings that match given patterns.
+    ConfigGet(ConfigGet<'a>),
+    /// CONFIG HELP: Lists the subcommands of CONFIG.
+    ConfigHelp,
+    /// CONFIG RESETSTAT: Starts the counters of INFO anew.
+    ConfigResetstat,
+    /// CONFIG SET: Changes settings, all of them or none.
+    ConfigSet(ConfigSet<'a>),
+    /// DBSIZE: Counts the keys of the selected database.
+    Dbsize,
+    /// DEBUG HELP: Lists the subcommands of DEBUG.
+    DebugHelp,
+    /// DEBUG LOG: Writes a message to the server's log.
+    DebugLog(DebugLog<'a>),
+    /// DEBUG SET-ACTIVE-EXPIRE: Turns the background removal of due keys on or off.
+    DebugSetActiveExpire(DebugSetActiveExpire<'a>),
+    /// DEBUG SLEEP: Blocks the server for some seconds.
+    DebugSleep(DebugSleep<'a>),
+    /// DECR: Subtracts one from the integer stored at a key.
+    Decr(Decr<'a>),
+    /// DECRBY: Takes a number from the integer stored at a key.
+    Decrby(Decrby<'a>),
+    /// DEL: Deletes keys.
+    Del(Del<'a>),
+    /// DISCARD: Drops the queued commands and ends the transaction.
+    Discard,
+    /// ECHO: Sends the given message back.
+    Echo(Echo<'a>),
+    /// EXEC: Runs the queued commands without interruption.
+    Exec,
+    /// EXISTS: Counts how many of the given keys exist.
+    Exists(Exists<'a>),
+    /// EXPIRE: Gives a key a time to live in seconds.
+    Expire(Expire<'a>),
+    /// EXPIREAT: Lets a key expire at a Unix time in seconds.
+    Expireat(Expireat<'a>),
+    /// FLUSHALL: Removes every key of every database.
+    Flushall(Flushall),
+    /// FLUSHDB: Removes every key of the selected database.
+    Flushdb(Flushdb),
+    /// FUNCTION FLUSH: Deletes all function libraries.
+    FunctionFlush(FunctionFlush),
+    /// FUNCTION HELP: Lists the subcommands of FUNCTION.
+    FunctionHelp,
+    /// FUNCTION LIST: Lists function libraries.
+    FunctionList(FunctionList<'a>),
+    /// FUNCTION STATS: Tells which function runs, and which engines exist.
+    FunctionStats,
+    /// GET: Reads a string value.
+    Get(Get<'a>),
+    /// HELLO: Picks the reply protocol, and may log in and name.
+    Hello(Hello<'a>),
+    /// INCR: Adds one to the integer stored at a key.
+    Incr(Incr<'a>),
+    /// INCRBY: Adds a number to the integer stored at a key.
+    Incrby(Incrby<'a>),
+    /// INFO: Reports counters and facts about the server.
+    Info(Info<'a>),
+    /// KEYS: Lists all keys that match a pattern.
+    Keys(Keys<'a>),
+    /// MGET: Reads several string values at once.
+    Mget(Mget<'a>),
+    /// MSET: Stores several strings, all in one step.
+    Mset(Mset<'a>),
+    /// MULTI: Starts a transaction: what follows is queued.
+    Multi,
+    /// OBJECT ENCODING: Names the internal form of a value.
+    ObjectEncoding(ObjectEncoding<'a>),
+    /// OBJECT HELP: Lists the subcommands of OBJECT.
+    ObjectHelp,
+    /// PERSIST: Takes a key's time to live away.
+    Persist(Persist<'a>),
+    /// PEXPIRE: Gives a key a time to live in milliseconds.
+    Pexpire(Pexpire<'a>),
+    /// PEXPIREAT: Lets a key expire at a Unix time in milliseconds.
+    Pexpireat(Pexpireat<'a>),
+    /// PING: Answers PONG, or echoes one message.
+    Ping(Ping<'a>),
+    /// PSETEX: Stores a string with a time to live in ms.
+    Psetex(Psetex<'a>),
+    /// PSUBSCRIBE: Joins every channel that matches a pattern.
+    Psubscribe(Psubscribe<'a>),
+    /// PTTL: Tells how many milliseconds a key has to live.
+    Pttl(Pttl<'a>),
+    /// PUBLISH: Sends a message to a channel's subscribers.
+    Publish(Publish<'a>),
+    /// PUBSUB CHANNELS: Lists the channels that have subscribers.
+    PubsubChannels(PubsubChannels<'a>),
+    /// PUBSUB HELP: Lists the subcommands of PUBSUB.
+    PubsubHelp,
+    /// PUBSUB NUMPAT: Counts the distinct patterns subscribed to.
+    PubsubNumpat,
+    /// PUBSUB NUMSUB: Counts the subscribers of each given channel.
+    PubsubNumsub(PubsubNumsub<'a>),
+    /// PUBSUB SHARDCHANNELS: Lists the sharded channels that have subscribers.
+    PubsubShardchannels(PubsubShardchannels<'a>),
+    /// PUBSUB SHARDNUMSUB: Counts the subscribers of given sharded channels.
+    PubsubShardnumsub(PubsubShardnumsub<'a>),
+    /// PUNSUBSCRIBE: Leaves patterns, or all patterns.
+    Punsubscribe(Punsubscribe<'a>),
+    /// QUIT: Answers OK, then closes the connection.
+    Quit,
+    /// RESET: Returns the connection to the state it started in.
+    Reset,
+    /// SADD: Adds members to a set, creating it when absent.
+    Sadd(Sadd<'a>),
+    /// SCAN: Walks over the keys of the database, page by page.
+    Scan(Scan<'a>),
+    /// SCARD: Counts the members of a set.
+    Scard(Scard<'a>),
+    /// SDIFF: Lists the members only the first set has.
+    Sdiff(Sdiff<'a>),
+    /// SDIFFSTORE: Stores the members only the first set has.
+    Sdiffstore(Sdiffstore<'a>),
+    /// SELECT: Moves the connection to another database.
+    Select(Select),
+    /// SET: Stores a string, replacing what the key held.
+    Set(Set<'a>),
+    /// SETEX: Stores a string with a time to live in seconds.
+    Setex(Setex<'a>),
+    /// SHUTDOWN: Ends the server process.
+    Shutdown(Shutdown),
+    /// SINTER: Lists the members that all given sets share.
+    Sinter(Sinter<'a>),
+    /// SINTERCARD: Counts the members that all given sets share.
+    Sintercard(Sintercard<'a>),
+    /// SINTERSTORE: Stores the members that all given sets share.
+    Sinterstore(Sinterstore<'a>),
+    /// SISMEMBER: Asks whether a set holds a member.
+    Sismember(Sismember<'a>),
+    /// SMEMBERS: Lists all members of a set.
+    Smembers(Smembers<'a>),
+    /// SMISMEMBER: Asks for each given member whether a set holds it.
+    Smismember(Smismember<'a>),
+    /// SMOVE: Moves a member from one set to another.
+    Smove(Smove<'a>),
+    /// SPOP: Removes and answers random members of a set.
+    Spop(Spop<'a>),
+    /// SPUBLISH: Sends a message to a sharded channel.
+    Spublish(Spublish<'a>),
+    /// SRANDMEMBER: Answers random members of a set, which keeps them.
+    Srandmember(Srandmember<'a>),
+    /// SREM: Removes members from a set.
+    Srem(Srem<'a>),
+    /// SSCAN: Walks over the members of a set, page by page.
+    Sscan(Sscan<'a>),
+    /// SSUBSCRIBE: Joins sharded channels by name.
+    Ssubscribe(Ssubscribe<'a>),
+    /// SUBSCRIBE: Joins channels by name.
+    Subscribe(Subscribe<'a>),
+    /// SUNION: Lists the members of all given sets together.
+    Sunion(Sunion<'a>),
+    /// SUNIONSTORE: Stores the members of all given sets together.
+    Sunionstore(Sunionstore<'a>),
+    /// SUNSUBSCRIBE: Leaves sharded channels, or all of them.
+    Sunsubscribe(Sunsubscribe<'a>),
+    /// SWAPDB: Exchanges the keys of two databases.
+    Swapdb(Swapdb),
+    /// TIME: Tells the server's clock.
+    Time,
+    /// TTL: Tells how many seconds a key has to live.
+    Ttl(Ttl<'a>),
+    /// TYPE: Tells which type of value a key holds.
+    Type(Type<'a>),
+    /// UNLINK: Deletes keys and frees their memory later.
+    Unlink(Unlink<'a>),
+    /// UNSUBSCRIBE: Leaves channels, or all channels.
+    Unsubscribe(Unsubscribe<'a>),
+    /// UNWATCH: Forgets all watched keys.
+    Unwatch,
+    /// WATCH: Makes the next EXEC depend on unchanged keys.
+    Watch(Watch<'a>),
+}
+
+impl<'a> Command<'a> {
+    /// Reads the words of a request whose spec was found and whose arity was checked.
+    ///
+    /// # Errors
+    /// The refusal to answer: options and numbers, not what depends on the keyspace.
+    pub fn parse(spec: &'static Spec, args: Args<'a>) -> Result<Self, CommandError> {
+        Ok(match spec.id {
+            CommandId::AUTH => Command::Auth(Auth::parse(args)?),
+            CommandId::CLIENT_GETNAME => Command::ClientGetname,
+            CommandId::CLIENT_HELP => Command::ClientHelp,
+            CommandId::CLIENT_ID => Command::ClientId,
+            CommandId::CLIENT_INFO => Command::ClientInfo,
+            CommandId::CLIENT_KILL => Command::ClientKill(ClientKill::parse(args)?),
+            CommandId::CLIENT_LIST => Command::ClientList(ClientList::parse(args)?),
+            CommandId::CLIENT_NO_EVICT => Command::ClientNoEvict(ClientNoEvict::parse(args)?),
+            CommandId::CLIENT_NO_TOUCH => Command::ClientNoTouch(ClientNoTouch::parse(args)?),
+            CommandId::CLIENT_PAUSE => Command::ClientPause(ClientPause::parse(args)?),
+            CommandId::CLIENT_REPLY => Command::ClientReply(ClientReply::parse(args)?),
+            CommandId::CLIENT_SETINFO => Command::ClientSetinfo(ClientSetinfo::parse(args)?),
+            CommandId::CLIENT_SETNAME => Command::ClientSetname(ClientSetname::parse(args)?),
+            CommandId::CLIENT_TRACKING => Command::ClientTracking(ClientTracking::parse(args)?),
+            CommandId::CLIENT_UNPAUSE => Command::ClientUnpause,
+            CommandId::COMMAND => Command::Command,
+            CommandId::COMMAND_COUNT => Command::CommandCount,
+            CommandId::COMMAND_DOCS => Command::CommandDocs(CommandDocs::parse(args)?),
+            CommandId::COMMAND_GETKEYS => Command::CommandGetkeys(CommandGetkeys::parse(args)?),
+            CommandId::COMMAND_GETKEYSANDFLAGS => Command::CommandGetkeysandflags(CommandGetkeysandflags::parse(args)?),
+            CommandId::COMMAND_HELP => Command::CommandHelp,
+            CommandId::COMMAND_INFO => Command::CommandInfo(CommandInfo::parse(args)?),
+            CommandId::COMMAND_LIST => Command::CommandList(CommandList::parse(args)?),
+            CommandId::CONFIG_GET => Command::ConfigGet(ConfigGet::parse(args)?),
+            CommandId::CONFIG_HELP => Command::ConfigHelp,
+            CommandId::CONFIG_RESETSTAT => Command::ConfigResetstat,
+            CommandId::CONFIG_SET => Command::ConfigSet(ConfigSet::parse(args)?),
+            CommandId::DBSIZE => Command::Dbsize,
+            CommandId::DEBUG_HELP => Command::DebugHelp,
+            CommandId::DEBUG_LOG => Command::DebugLog(DebugLog::parse(args)?),
+            CommandId::DEBUG_SET_ACTIVE_EXPIRE => Command::DebugSetActiveExpire(DebugSetActiveExpire::parse(args)?),
+            CommandId::DEBUG_SLEEP => Command::DebugSleep(DebugSleep::parse(args)?),
+            CommandId::DECR => Command::Decr(Decr::parse(args)?),
+            CommandId::DECRBY => Command::Decrby(Decrby::parse(args)?),
+            CommandId::DEL => Command::Del(Del::parse(args)?),
+            CommandId::DISCARD => Command::Discard,
+            CommandId::ECHO => Command::Echo(Echo::parse(args)?),
+            CommandId::EXEC => Command::Exec,
+            CommandId::EXISTS => Command::Exists(Exists::parse(args)?),
+            CommandId::EXPIRE => Command::Expire(Expire::parse(args)?),
+            CommandId::EXPIREAT => Command::Expireat(Expireat::parse(args)?),
+            CommandId::FLUSHALL => Command::Flushall(Flushall::parse(args)?),
+            CommandId::FLUSHDB => Command::Flushdb(Flushdb::parse(args)?),
+            CommandId::FUNCTION_FLUSH => Command::FunctionFlush(FunctionFlush::parse(args)?),
+            CommandId::FUNCTION_HELP => Command::FunctionHelp,
+            CommandId::FUNCTION_LIST => Command::FunctionList(FunctionList::parse(args)?),
+            CommandId::FUNCTION_STATS => Command::FunctionStats,
+            CommandId::GET => Command::Get(Get::parse(args)?),
+            CommandId::HELLO => Command::Hello(Hello::parse(args)?),
+            CommandId::INCR => Command::Incr(Incr::parse(args)?),
+            CommandId::INCRBY => Command::Incrby(Incrby::parse(args)?),
+            CommandId::INFO => Command::Info(Info::parse(args)?),
+            CommandId::KEYS => Command::Keys(Keys::parse(args)?),
+            CommandId::MGET => Command::Mget(Mget::parse(args)?),
+            CommandId::MSET => Command::Mset(Mset::parse(args)?),
+            CommandId::MULTI => Command::Multi,
+            CommandId::OBJECT_ENCODING => Command::ObjectEncoding(ObjectEncoding::parse(args)?),
+            CommandId::OBJECT_HELP => Command::ObjectHelp,
+            CommandId::PERSIST => Command::Persist(Persist::parse(args)?),
+            CommandId::PEXPIRE => Command::Pexpire(Pexpire::parse(args)?),
+            CommandId::PEXPIREAT => Command::Pexpireat(Pexpireat::parse(args)?),
+            CommandId::PING => Command::Ping(Ping::parse(args)?),
+            CommandId::PSETEX => Command::Psetex(Psetex::parse(args)?),
+            CommandId::PSUBSCRIBE => Command::Psubscribe(Psubscribe::parse(args)?),
+            CommandId::PTTL => Command::Pttl(Pttl::parse(args)?),
+            CommandId::PUBLISH => Command::Publish(Publish::parse(args)?),
+            CommandId::PUBSUB_CHANNELS => Command::PubsubChannels(PubsubChannels::parse(args)?),
+            CommandId::PUBSUB_HELP => Command::PubsubHelp,
+            CommandId::PUBSUB_NUMPAT => Command::PubsubNumpat,
+            CommandId::PUBSUB_NUMSUB => Command::PubsubNumsub(PubsubNumsub::parse(args)?),
+            CommandId::PUBSUB_SHARDCHANNELS => Command::PubsubShardchannels(PubsubShardchannels::parse(args)?),
+            CommandId::PUBSUB_SHARDNUMSUB => Command::PubsubShardnumsub(PubsubShardnumsub::parse(args)?),
+            CommandId::PUNSUBSCRIBE => Command::Punsubscribe(Punsubscribe::parse(args)?),
+            CommandId::QUIT => Command::Quit,
+            CommandId::RESET => Command::Reset,
+            CommandId::SADD => Command::Sadd(Sadd::parse(args)?),
+            CommandId::SCAN => Command::Scan(Scan::parse(args)?),
+            CommandId::SCARD => Command::Scard(Scard::parse(args)?),
+            CommandId::SDIFF => Command::Sdiff(Sdiff::parse(args)?),
+            CommandId::SDIFFSTORE => Command::Sdiffstore(Sdiffstore::parse(args)?),
+            CommandId::SELECT => Command::Select(Select::parse(args)?),
+            CommandId::SET => Command::Set(Set::parse(args)?),
+            CommandId::SETEX => Command::Setex(Setex::parse(args)?),
+            CommandId::SHUTDOWN => Command::Shutdown(Shutdown::parse(args)?),
+            CommandId::SINTER => Command::Sinter(Sinter::parse(args)?),
+            CommandId::SINTERCARD => Command::Sintercard(Sintercard::parse(args)?),
+            CommandId::SINTERSTORE => Command::Sinterstore(Sinterstore::parse(args)?),
+            CommandId::SISMEMBER => Command::Sismember(Sismember::parse(args)?),
+            CommandId::SMEMBERS => Command::Smembers(Smembers::parse(args)?),
+            CommandId::SMISMEMBER => Command::Smismember(Smismember::parse(args)?),
+            CommandId::SMOVE => Command::Smove(Smove::parse(args)?),
+            CommandId::SPOP => Command::Spop(Spop::parse(args)?),
+            CommandId::SPUBLISH => Command::Spublish(Spublish::parse(args)?),
+            CommandId::SRANDMEMBER => Command::Srandmember(Srandmember::parse(args)?),
+            CommandId::SREM => Command::Srem(Srem::parse(args)?),
+            CommandId::SSCAN => Command::Sscan(Sscan::parse(args)?),
+            CommandId::SSUBSCRIBE => Command::Ssubscribe(Ssubscribe::parse(args)?),
+            CommandId::SUBSCRIBE => Command::Subscribe(Subscribe::parse(args)?),
+            CommandId::SUNION => Command::Sunion(Sunion::parse(args)?),
+            CommandId::SUNIONSTORE => Command::Sunionstore(Sunionstore::parse(args)?),
+            CommandId::SUNSUBSCRIBE => Command::Sunsubscribe(Sunsubscribe::parse(args)?),
+            CommandId::SWAPDB => Command::Swapdb(Swapdb::parse(args)?),
+            CommandId::TIME => Command::Time,
+            CommandId::TTL => Command::Ttl(Ttl::parse(args)?),
+            CommandId::TYPE => Command::Type(Type::parse(args)?),
+            CommandId::UNLINK => Command::Unlink(Unlink::parse(args)?),
+            CommandId::UNSUBSCRIBE => Command::Unsubscribe(Unsubscribe::parse(args)?),
+            CommandId::UNWATCH => Command::Unwatch,
+            CommandId::WATCH => Command::Watch(Watch::parse(args)?),
+            _ => return Err(CommandError::WrongArity(spec.name)),
+        })
+    }
+}
+
+/// AUTH: Logs the connection in with a password.
+#[derive(Debug, Clone, Copy)]
+pub struct Auth<'a> {
+    /// `username`: bytes.
+    pub username: Option<&'a [u8]>,
+    /// `password`: bytes.
+    pub password: &'a [u8],
+}
+
+impl<'a> Auth<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        if args.len() > 3 {
+            return Err(CommandError::Syntax);
+        }
+        let mut words = Words::new(args, 1, "auth");
+        let username = if words.left() > 1 { words.next() } else { None };
+        let password = words.word()?;
+        Ok(Auth { username, password })
+    }
+}
+
+/// CLIENT KILL: Closes connections.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientKill<'a> {
+    /// What the words from here on say.
+    pub filter: KillFilter<'a>,
+}
+
+impl<'a> ClientKill<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|kill");
+        let filter = KillFilter::parse(words.rest())?;
+        Ok(ClientKill { filter })
+    }
+}
+
+/// CLIENT LIST: Describes connections, one line each.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientList<'a> {
+    /// What the words from here on say.
+    pub filter: ListFilter<'a>,
+}
+
+impl<'a> ClientList<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|list");
+        let filter = ListFilter::parse(words.rest())?;
+        Ok(ClientList { filter })
+    }
+}
+
+/// CLIENT NO-EVICT: Protects this connection when memory runs out.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientNoEvict {
+    /// `enabled`: a choice.
+    pub enabled: ClientNoEvictEnabled,
+}
+
+/// CLIENT NO-EVICT: `enabled`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientNoEvictEnabled {
+    /// `ON`
+    On,
+    /// `OFF`
+    Off,
+}
+
+impl ClientNoEvict {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|no-evict");
+        let enabled = words.word()?;
+        let enabled = match enabled { word if word.eq_ignore_ascii_case(b"ON") => ClientNoEvictEnabled::On, word if word.eq_ignore_ascii_case(b"OFF") => ClientNoEvictEnabled::Off, _ => return Err(CommandError::Syntax) };
+        Ok(ClientNoEvict { enabled })
+    }
+}
+
+/// CLIENT NO-TOUCH: Keeps reads from refreshing a key's last use.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientNoTouch {
+    /// `enabled`: a choice.
+    pub enabled: ClientNoTouchEnabled,
+}
+
+/// CLIENT NO-TOUCH: `enabled`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientNoTouchEnabled {
+    /// `ON`
+    On,
+    /// `OFF`
+    Off,
+}
+
+impl ClientNoTouch {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|no-touch");
+        let enabled = words.word()?;
+        let enabled = match enabled { word if word.eq_ignore_ascii_case(b"ON") => ClientNoTouchEnabled::On, word if word.eq_ignore_ascii_case(b"OFF") => ClientNoTouchEnabled::Off, _ => return Err(CommandError::Syntax) };
+        Ok(ClientNoTouch { enabled })
+    }
+}
+
+/// CLIENT PAUSE: Holds back the commands of all connections.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientPause {
+    /// `timeout`: an integer.
+    pub timeout: i64,
+    /// `mode`: a choice.
+    pub mode: Option<ClientPauseMode>,
+}
+
+/// CLIENT PAUSE: `mode`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientPauseMode {
+    /// `WRITE`
+    Write,
+    /// `ALL`
+    All,
+}
+
+impl ClientPause {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        if args.len() > 4 {
+            return Err(CommandError::bad_subcommand("CLIENT", args.get(1).unwrap_or_default()));
+        }
+        let mut words = Words::new(args, 2, "client|pause");
+        let timeout = words.word()?;
+        let mode = words.next();
+        let mode = match mode {
+            Some(word) => Some(match word { word if word.eq_ignore_ascii_case(b"WRITE") => ClientPauseMode::Write, word if word.eq_ignore_ascii_case(b"ALL") => ClientPauseMode::All, _ => return Err(CommandError::PauseMode) }),
+            None => None,
+        };
+        let timeout = integer(timeout).ok_or(CommandError::TimeoutNotInteger)?;
+        Ok(ClientPause { timeout, mode })
+    }
+}
+
+/// CLIENT REPLY: Turns replies to this connection on or off.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientReply {
+    /// `action`: a choice.
+    pub action: ClientReplyAction,
+}
+
+/// CLIENT REPLY: `action`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientReplyAction {
+    /// `ON`
+    On,
+    /// `OFF`
+    Off,
+    /// `SKIP`
+    Skip,
+}
+
+impl ClientReply {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|reply");
+        let action = words.word()?;
+        let action = match action { word if word.eq_ignore_ascii_case(b"ON") => ClientReplyAction::On, word if word.eq_ignore_ascii_case(b"OFF") => ClientReplyAction::Off, word if word.eq_ignore_ascii_case(b"SKIP") => ClientReplyAction::Skip, _ => return Err(CommandError::Syntax) };
+        Ok(ClientReply { action })
+    }
+}
+
+/// CLIENT SETINFO: Notes the client library's name or version.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientSetinfo<'a> {
+    /// What the words from here on say.
+    pub attribute: ClientAttribute<'a>,
+}
+
+impl<'a> ClientSetinfo<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|setinfo");
+        let attribute = ClientAttribute::parse(words.rest())?;
+        Ok(ClientSetinfo { attribute })
+    }
+}
+
+/// CLIENT SETNAME: Names this connection.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientSetname<'a> {
+    /// `connection-name`: bytes.
+    pub connection_name: &'a [u8],
+}
+
+impl<'a> ClientSetname<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|setname");
+        let connection_name = words.word()?;
+        Ok(ClientSetname { connection_name })
+    }
+}
+
+/// CLIENT TRACKING: Switches server-assisted client caching.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientTracking<'a> {
+    /// `status`: a choice.
+    pub status: ClientTrackingStatus,
+    /// The words from here on, unread.
+    pub options: Args<'a>,
+}
+
+/// CLIENT TRACKING: `status`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientTrackingStatus {
+    /// `ON`
+    On,
+    /// `OFF`
+    Off,
+}
+
+impl<'a> ClientTracking<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|tracking");
+        let status = words.word()?;
+        let status = match status { word if word.eq_ignore_ascii_case(b"ON") => ClientTrackingStatus::On, word if word.eq_ignore_ascii_case(b"OFF") => ClientTrackingStatus::Off, _ => return Err(CommandError::Syntax) };
+        let options = words.rest();
+        Ok(ClientTracking { status, options })
+    }
+}
+
+/// COMMAND DOCS: Documents commands: summary, history, arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandDocs<'a> {
+    /// `command-name`: bytes, several.
+    pub command_names: Args<'a>,
+}
+
+impl<'a> CommandDocs<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "command|docs");
+        let command_names = words.rest();
+        Ok(CommandDocs { command_names })
+    }
+}
+
+/// COMMAND GETKEYS: Finds the keys in a command line.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandGetkeys<'a> {
+    /// The words from here on, unread.
+    pub request: Args<'a>,
+}
+
+impl<'a> CommandGetkeys<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "command|getkeys");
+        let request = words.rest();
+        Ok(CommandGetkeys { request })
+    }
+}
+
+/// COMMAND GETKEYSANDFLAGS: Finds the keys in a command line and their use.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandGetkeysandflags<'a> {
+    /// The words from here on, unread.
+    pub request: Args<'a>,
+}
+
+impl<'a> CommandGetkeysandflags<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "command|getkeysandflags");
+        let request = words.rest();
+        Ok(CommandGetkeysandflags { request })
+    }
+}
+
+/// COMMAND INFO: Describes commands: arity, flags, keys.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandInfo<'a> {
+    /// `command-name`: bytes, several.
+    pub command_names: Args<'a>,
+}
+
+impl<'a> CommandInfo<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "command|info");
+        let command_names = words.rest();
+        Ok(CommandInfo { command_names })
+    }
+}
+
+/// COMMAND LIST: Lists command names.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandList<'a> {
+    /// What the words from here on say.
+    pub filter: NameFilter<'a>,
+}
+
+impl<'a> CommandList<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "command|list");
+        let filter = NameFilter::parse(words.rest())?;
+        Ok(CommandList { filter })
+    }
+}
+
+/// CONFIG GET: Reads the settings that match given patterns.
+#[derive(Debug, Clone, Copy)]
+pub struct ConfigGet<'a> {
+    /// `parameter`: bytes, several.
+    pub parameters: Args<'a>,
+}
+
+impl<'a> ConfigGet<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "config|get");
+        let parameters = words.rest();
+        Ok(ConfigGet { parameters })
+    }
+}
+
+/// CONFIG SET: Changes settings, all of them or none.
+#[derive(Debug, Clone, Copy)]
+pub struct ConfigSet<'a> {
+    /// `data`: a group of words, several.
+    pub pairs: Args<'a>,
+}
+
+impl<'a> ConfigSet<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "config|set");
+        let pairs = words.rest();
+        if !pairs.len().is_multiple_of(2) {
+            return Err(CommandError::Syntax);
+        }
+        Ok(ConfigSet { pairs })
+    }
+}
+
+/// DEBUG LOG: Writes a message to the server's log.
+#[derive(Debug, Clone, Copy)]
+pub struct DebugLog<'a> {
+    /// `message`: bytes.
+    pub message: &'a [u8],
+}
+
+impl<'a> DebugLog<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "debug|log");
+        let message = words.word()?;
+        Ok(DebugLog { message })
+    }
+}
+
+/// DEBUG SET-ACTIVE-EXPIRE: Turns the background removal of due keys on or off.
+#[derive(Debug, Clone, Copy)]
+pub struct DebugSetActiveExpire<'a> {
+    /// `enabled`: bytes.
+    pub enabled: &'a [u8],
+}
+
+impl<'a> DebugSetActiveExpire<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "debug|set-active-expire");
+        let enabled = words.word()?;
+        Ok(DebugSetActiveExpire { enabled })
+    }
+}
+
+/// DEBUG SLEEP: Blocks the server for some seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct DebugSleep<'a> {
+    /// `seconds`: bytes.
+    pub seconds: &'a [u8],
+}
+
+impl<'a> DebugSleep<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "debug|sleep");
+        let seconds = words.word()?;
+        Ok(DebugSleep { seconds })
+    }
+}
+
+/// DECR: Subtracts one from the integer stored at a key.
+#[derive(Debug, Clone, Copy)]
+pub struct Decr<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Decr<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "decr");
+        let key = words.word()?;
+        Ok(Decr { key })
+    }
+}
+
+/// DECRBY: Takes a number from the integer stored at a key.
+#[derive(Debug, Clone, Copy)]
+pub struct Decrby<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `decrement`: an integer.
+    pub decrement: i64,
+}
+
+impl<'a> Decrby<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "decrby");
+        let key = words.word()?;
+        let decrement = words.word()?;
+        let decrement = integer(decrement).ok_or(CommandError::NotInteger)?;
+        Ok(Decrby { key, decrement })
+    }
+}
+
+/// DEL: Deletes keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Del<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Del<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "del");
+        let keys = words.rest();
+        Ok(Del { keys })
+    }
+}
+
+/// ECHO: Sends the given message back.
+#[derive(Debug, Clone, Copy)]
+pub struct Echo<'a> {
+    /// `message`: bytes.
+    pub message: &'a [u8],
+}
+
+impl<'a> Echo<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "echo");
+        let message = words.word()?;
+        Ok(Echo { message })
+    }
+}
+
+/// EXISTS: Counts how many of the given keys exist.
+#[derive(Debug, Clone, Copy)]
+pub struct Exists<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Exists<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "exists");
+        let keys = words.rest();
+        Ok(Exists { keys })
+    }
+}
+
+/// EXPIRE: Gives a key a time to live in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Expire<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `seconds`: an integer.
+    pub seconds: i64,
+    /// What the words from here on say.
+    pub conditions: ExpireConditions,
+}
+
+impl<'a> Expire<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "expire");
+        let key = words.word()?;
+        let seconds = words.word()?;
+        let conditions = ExpireConditions::parse(words.rest())?;
+        let seconds = integer(seconds).ok_or(CommandError::NotInteger)?;
+        Ok(Expire { key, seconds, conditions })
+    }
+}
+
+/// EXPIREAT: Lets a key expire at a Unix time in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Expireat<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `unix-time-seconds`: a Unix time.
+    pub unix_time_seconds: i64,
+    /// What the words from here on say.
+    pub conditions: ExpireConditions,
+}
+
+impl<'a> Expireat<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "expireat");
+        let key = words.word()?;
+        let unix_time_seconds = words.word()?;
+        let conditions = ExpireConditions::parse(words.rest())?;
+        let unix_time_seconds = integer(unix_time_seconds).ok_or(CommandError::NotInteger)?;
+        Ok(Expireat { key, unix_time_seconds, conditions })
+    }
+}
+
+/// FLUSHALL: Removes every key of every database.
+#[derive(Debug, Clone, Copy)]
+pub struct Flushall {
+    /// `flush-type`: a choice.
+    pub flush_type: Option<FlushallFlushType>,
+}
+
+/// FLUSHALL: `flush-type`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushallFlushType {
+    /// `ASYNC`
+    Async,
+    /// `SYNC`
+    Sync,
+}
+
+impl Flushall {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        if args.len() > 2 {
+            return Err(CommandError::Syntax);
+        }
+        let mut words = Words::new(args, 1, "flushall");
+        let flush_type = words.next();
+        let flush_type = match flush_type {
+            Some(word) => Some(match word { word if word.eq_ignore_ascii_case(b"ASYNC") => FlushallFlushType::Async, word if word.eq_ignore_ascii_case(b"SYNC") => FlushallFlushType::Sync, _ => return Err(CommandError::Syntax) }),
+            None => None,
+        };
+        Ok(Flushall { flush_type })
+    }
+}
+
+/// FLUSHDB: Removes every key of the selected database.
+#[derive(Debug, Clone, Copy)]
+pub struct Flushdb {
+    /// `flush-type`: a choice.
+    pub flush_type: Option<FlushdbFlushType>,
+}
+
+/// FLUSHDB: `flush-type`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushdbFlushType {
+    /// `ASYNC`
+    Async,
+    /// `SYNC`
+    Sync,
+}
+
+impl Flushdb {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        if args.len() > 2 {
+            return Err(CommandError::Syntax);
+        }
+        let mut words = Words::new(args, 1, "flushdb");
+        let flush_type = words.next();
+        let flush_type = match flush_type {
+            Some(word) => Some(match word { word if word.eq_ignore_ascii_case(b"ASYNC") => FlushdbFlushType::Async, word if word.eq_ignore_ascii_case(b"SYNC") => FlushdbFlushType::Sync, _ => return Err(CommandError::Syntax) }),
+            None => None,
+        };
+        Ok(Flushdb { flush_type })
+    }
+}
+
+/// FUNCTION FLUSH: Deletes all function libraries.
+#[derive(Debug, Clone, Copy)]
+pub struct FunctionFlush {
+    /// `flush-type`: a choice.
+    pub flush_type: Option<FunctionFlushFlushType>,
+}
+
+/// FUNCTION FLUSH: `flush-type`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FunctionFlushFlushType {
+    /// `ASYNC`
+    Async,
+    /// `SYNC`
+    Sync,
+}
+
+impl FunctionFlush {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        if args.len() > 3 {
+            return Err(CommandError::bad_subcommand("FUNCTION", args.get(1).unwrap_or_default()));
+        }
+        let mut words = Words::new(args, 2, "function|flush");
+        let flush_type = words.next();
+        let flush_type = match flush_type {
+            Some(word) => Some(match word { word if word.eq_ignore_ascii_case(b"ASYNC") => FunctionFlushFlushType::Async, word if word.eq_ignore_ascii_case(b"SYNC") => FunctionFlushFlushType::Sync, _ => return Err(CommandError::FunctionFlushMode) }),
+            None => None,
+        };
+        Ok(FunctionFlush { flush_type })
+    }
+}
+
+/// FUNCTION LIST: Lists function libraries.
+#[derive(Debug, Clone, Copy)]
+pub struct FunctionList<'a> {
+    /// What the words from here on say.
+    pub options: FunctionListOptions<'a>,
+}
+
+impl<'a> FunctionList<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "function|list");
+        let options = FunctionListOptions::parse(words.rest())?;
+        Ok(FunctionList { options })
+    }
+}
+
+/// GET: Reads a string value.
+#[derive(Debug, Clone, Copy)]
+pub struct Get<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Get<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "get");
+        let key = words.word()?;
+        Ok(Get { key })
+    }
+}
+
+/// HELLO: Picks the reply protocol, and may log in and name.
+#[derive(Debug, Clone, Copy)]
+pub struct Hello<'a> {
+    /// What the words from here on say.
+    pub options: HelloOptions<'a>,
+}
+
+impl<'a> Hello<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "hello");
+        let options = HelloOptions::parse(words.rest())?;
+        Ok(Hello { options })
+    }
+}
+
+/// INCR: Adds one to the integer stored at a key.
+#[derive(Debug, Clone, Copy)]
+pub struct Incr<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Incr<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "incr");
+        let key = words.word()?;
+        Ok(Incr { key })
+    }
+}
+
+/// INCRBY: Adds a number to the integer stored at a key.
+#[derive(Debug, Clone, Copy)]
+pub struct Incrby<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `increment`: an integer.
+    pub increment: i64,
+}
+
+impl<'a> Incrby<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "incrby");
+        let key = words.word()?;
+        let increment = words.word()?;
+        let increment = integer(increment).ok_or(CommandError::NotInteger)?;
+        Ok(Incrby { key, increment })
+    }
+}
+
+/// INFO: Reports counters and facts about the server.
+#[derive(Debug, Clone, Copy)]
+pub struct Info<'a> {
+    /// `section`: bytes, several.
+    pub sections: Args<'a>,
+}
+
+impl<'a> Info<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "info");
+        let sections = words.rest();
+        Ok(Info { sections })
+    }
+}
+
+/// KEYS: Lists all keys that match a pattern.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys<'a> {
+    /// `pattern`: a glob.
+    pub pattern: &'a [u8],
+}
+
+impl<'a> Keys<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "keys");
+        let pattern = words.word()?;
+        Ok(Keys { pattern })
+    }
+}
+
+/// MGET: Reads several string values at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Mget<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Mget<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "mget");
+        let keys = words.rest();
+        Ok(Mget { keys })
+    }
+}
+
+/// MSET: Stores several strings, all in one step.
+#[derive(Debug, Clone, Copy)]
+pub struct Mset<'a> {
+    /// `data`: a group of words, several.
+    pub pairs: Args<'a>,
+}
+
+impl<'a> Mset<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "mset");
+        let pairs = words.rest();
+        if !pairs.len().is_multiple_of(2) {
+            return Err(CommandError::WrongArity("mset"));
+        }
+        Ok(Mset { pairs })
+    }
+}
+
+/// OBJECT ENCODING: Names the internal form of a value.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectEncoding<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> ObjectEncoding<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "object|encoding");
+        let key = words.word()?;
+        Ok(ObjectEncoding { key })
+    }
+}
+
+/// PERSIST: Takes a key's time to live away.
+#[derive(Debug, Clone, Copy)]
+pub struct Persist<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Persist<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "persist");
+        let key = words.word()?;
+        Ok(Persist { key })
+    }
+}
+
+/// PEXPIRE: Gives a key a time to live in milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Pexpire<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `milliseconds`: an integer.
+    pub milliseconds: i64,
+    /// What the words from here on say.
+    pub conditions: ExpireConditions,
+}
+
+impl<'a> Pexpire<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "pexpire");
+        let key = words.word()?;
+        let milliseconds = words.word()?;
+        let conditions = ExpireConditions::parse(words.rest())?;
+        let milliseconds = integer(milliseconds).ok_or(CommandError::NotInteger)?;
+        Ok(Pexpire { key, milliseconds, conditions })
+    }
+}
+
+/// PEXPIREAT: Lets a key expire at a Unix time in milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Pexpireat<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `unix-time-milliseconds`: a Unix time.
+    pub unix_time_milliseconds: i64,
+    /// What the words from here on say.
+    pub conditions: ExpireConditions,
+}
+
+impl<'a> Pexpireat<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "pexpireat");
+        let key = words.word()?;
+        let unix_time_milliseconds = words.word()?;
+        let conditions = ExpireConditions::parse(words.rest())?;
+        let unix_time_milliseconds = integer(unix_time_milliseconds).ok_or(CommandError::NotInteger)?;
+        Ok(Pexpireat { key, unix_time_milliseconds, conditions })
+    }
+}
+
+/// PING: Answers PONG, or echoes one message.
+#[derive(Debug, Clone, Copy)]
+pub struct Ping<'a> {
+    /// `message`: bytes.
+    pub message: Option<&'a [u8]>,
+}
+
+impl<'a> Ping<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        if args.len() > 2 {
+            return Err(CommandError::WrongArity("ping"));
+        }
+        let mut words = Words::new(args, 1, "ping");
+        let message = words.next();
+        Ok(Ping { message })
+    }
+}
+
+/// PSETEX: Stores a string with a time to live in ms.
+#[derive(Debug, Clone, Copy)]
+pub struct Psetex<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `milliseconds`: an integer.
+    pub milliseconds: i64,
+    /// `value`: bytes.
+    pub value: &'a [u8],
+}
+
+impl<'a> Psetex<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "psetex");
+        let key = words.word()?;
+        let milliseconds = words.word()?;
+        let milliseconds = integer(milliseconds).ok_or(CommandError::NotInteger)?;
+        let value = words.word()?;
+        Ok(Psetex { key, milliseconds, value })
+    }
+}
+
+/// PSUBSCRIBE: Joins every channel that matches a pattern.
+#[derive(Debug, Clone, Copy)]
+pub struct Psubscribe<'a> {
+    /// `pattern`: a glob, several.
+    pub patterns: Args<'a>,
+}
+
+impl<'a> Psubscribe<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "psubscribe");
+        let patterns = words.rest();
+        Ok(Psubscribe { patterns })
+    }
+}
+
+/// PTTL: Tells how many milliseconds a key has to live.
+#[derive(Debug, Clone, Copy)]
+pub struct Pttl<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Pttl<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "pttl");
+        let key = words.word()?;
+        Ok(Pttl { key })
+    }
+}
+
+/// PUBLISH: Sends a message to a channel's subscribers.
+#[derive(Debug, Clone, Copy)]
+pub struct Publish<'a> {
+    /// `channel`: bytes.
+    pub channel: &'a [u8],
+    /// `message`: bytes.
+    pub message: &'a [u8],
+}
+
+impl<'a> Publish<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "publish");
+        let channel = words.word()?;
+        let message = words.word()?;
+        Ok(Publish { channel, message })
+    }
+}
+
+/// PUBSUB CHANNELS: Lists the channels that have subscribers.
+#[derive(Debug, Clone, Copy)]
+pub struct PubsubChannels<'a> {
+    /// `pattern`: a glob.
+    pub pattern: Option<&'a [u8]>,
+}
+
+impl<'a> PubsubChannels<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        if args.len() > 3 {
+            return Err(CommandError::bad_subcommand("PUBSUB", args.get(1).unwrap_or_default()));
+        }
+        let mut words = Words::new(args, 2, "pubsub|channels");
+        let pattern = words.next();
+        Ok(PubsubChannels { pattern })
+    }
+}
+
+/// PUBSUB NUMSUB: Counts the subscribers of each given channel.
+#[derive(Debug, Clone, Copy)]
+pub struct PubsubNumsub<'a> {
+    /// `channel`: bytes, several.
+    pub channels: Args<'a>,
+}
+
+impl<'a> PubsubNumsub<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "pubsub|numsub");
+        let channels = words.rest();
+        Ok(PubsubNumsub { channels })
+    }
+}
+
+/// PUBSUB SHARDCHANNELS: Lists the sharded channels that have subscribers.
+#[derive(Debug, Clone, Copy)]
+pub struct PubsubShardchannels<'a> {
+    /// `pattern`: a glob.
+    pub pattern: Option<&'a [u8]>,
+}
+
+impl<'a> PubsubShardchannels<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        if args.len() > 3 {
+            return Err(CommandError::bad_subcommand("PUBSUB", args.get(1).unwrap_or_default()));
+        }
+        let mut words = Words::new(args, 2, "pubsub|shardchannels");
+        let pattern = words.next();
+        Ok(PubsubShardchannels { pattern })
+    }
+}
+
+/// PUBSUB SHARDNUMSUB: Counts the subscribers of given sharded channels.
+#[derive(Debug, Clone, Copy)]
+pub struct PubsubShardnumsub<'a> {
+    /// `shardchannel`: bytes, several.
+    pub shardchannels: Args<'a>,
+}
+
+impl<'a> PubsubShardnumsub<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "pubsub|shardnumsub");
+        let shardchannels = words.rest();
+        Ok(PubsubShardnumsub { shardchannels })
+    }
+}
+
+/// PUNSUBSCRIBE: Leaves patterns, or all patterns.
+#[derive(Debug, Clone, Copy)]
+pub struct Punsubscribe<'a> {
+    /// `pattern`: a glob, several.
+    pub patterns: Args<'a>,
+}
+
+impl<'a> Punsubscribe<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "punsubscribe");
+        let patterns = words.rest();
+        Ok(Punsubscribe { patterns })
+    }
+}
+
+/// SADD: Adds members to a set, creating it when absent.
+#[derive(Debug, Clone, Copy)]
+pub struct Sadd<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `member`: bytes, several.
+    pub members: Args<'a>,
+}
+
+impl<'a> Sadd<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sadd");
+        let key = words.word()?;
+        let members = words.rest();
+        Ok(Sadd { key, members })
+    }
+}
+
+/// SCAN: Walks over the keys of the database, page by page.
+#[derive(Debug, Clone, Copy)]
+pub struct Scan<'a> {
+    /// `cursor`: an integer.
+    pub cursor: u64,
+    /// What the words from here on say.
+    pub options: ScanOptions<'a>,
+}
+
+impl<'a> Scan<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "scan");
+        let cursor = words.word()?;
+        let cursor = super::parse_cursor(cursor).ok_or(CommandError::InvalidCursor)?;
+        let options = ScanOptions::of_keys(words.rest())?;
+        Ok(Scan { cursor, options })
+    }
+}
+
+/// SCARD: Counts the members of a set.
+#[derive(Debug, Clone, Copy)]
+pub struct Scard<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Scard<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "scard");
+        let key = words.word()?;
+        Ok(Scard { key })
+    }
+}
+
+/// SDIFF: Lists the members only the first set has.
+#[derive(Debug, Clone, Copy)]
+pub struct Sdiff<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Sdiff<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sdiff");
+        let keys = words.rest();
+        Ok(Sdiff { keys })
+    }
+}
+
+/// SDIFFSTORE: Stores the members only the first set has.
+#[derive(Debug, Clone, Copy)]
+pub struct Sdiffstore<'a> {
+    /// `destination`: a key.
+    pub destination: &'a [u8],
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Sdiffstore<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sdiffstore");
+        let destination = words.word()?;
+        let keys = words.rest();
+        Ok(Sdiffstore { destination, keys })
+    }
+}
+
+/// SELECT: Moves the connection to another database.
+#[derive(Debug, Clone, Copy)]
+pub struct Select {
+    /// `index`: an integer.
+    pub index: i64,
+}
+
+impl Select {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "select");
+        let index = words.word()?;
+        let index = bounded(index, -2147483648, 2147483647)?;
+        Ok(Select { index })
+    }
+}
+
+/// SET: Stores a string, replacing what the key held.
+#[derive(Debug, Clone, Copy)]
+pub struct Set<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `value`: bytes.
+    pub value: &'a [u8],
+    /// `condition`: a choice.
+    pub condition: Option<SetCondition>,
+    /// `GET`: an option word.
+    pub get: bool,
+    /// `expiration`: a choice.
+    pub expiration: Option<SetExpiration>,
+}
+
+/// SET: `condition`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetCondition {
+    /// `NX`
+    Nx,
+    /// `XX`
+    Xx,
+}
+
+/// SET: `expiration`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetExpiration {
+    /// `EX`
+    Seconds(i64),
+    /// `PX`
+    Milliseconds(i64),
+    /// `EXAT`
+    UnixTimeSeconds(i64),
+    /// `PXAT`
+    UnixTimeMilliseconds(i64),
+    /// `KEEPTTL`
+    Keepttl,
+}
+
+impl<'a> Set<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "set");
+        let key = words.word()?;
+        let value = words.word()?;
+        let mut condition = None;
+        let mut get = false;
+        let mut expiration = None;
+        while let Some(word) = words.next() {
+            let is = |token: &[u8]| word.eq_ignore_ascii_case(token);
+            if is(b"NX") && matches!(condition, None | Some(SetCondition::Nx)) {
+                condition = Some(SetCondition::Nx);
+            } else if is(b"XX") && matches!(condition, None | Some(SetCondition::Xx)) {
+                condition = Some(SetCondition::Xx);
+            } else if is(b"GET") {
+                get = true;
+            } else if is(b"EX") && matches!(expiration, None | Some((0, _))) {
+                expiration = Some((0, words.value()?));
+            } else if is(b"PX") && matches!(expiration, None | Some((1, _))) {
+                expiration = Some((1, words.value()?));
+            } else if is(b"EXAT") && matches!(expiration, None | Some((2, _))) {
+                expiration = Some((2, words.value()?));
+            } else if is(b"PXAT") && matches!(expiration, None | Some((3, _))) {
+                expiration = Some((3, words.value()?));
+            } else if is(b"KEEPTTL") && matches!(expiration, None | Some((4, _))) {
+                expiration = Some((4, &b""[..]));
+            } else {
+                return Err(CommandError::Syntax);
+            }
+        }
+        let expiration = match expiration {
+            None => None,
+            Some((0, word)) => Some(SetExpiration::Seconds(integer(word).ok_or(CommandError::NotInteger)?)),
+            Some((1, word)) => Some(SetExpiration::Milliseconds(integer(word).ok_or(CommandError::NotInteger)?)),
+            Some((2, word)) => Some(SetExpiration::UnixTimeSeconds(integer(word).ok_or(CommandError::NotInteger)?)),
+            Some((3, word)) => Some(SetExpiration::UnixTimeMilliseconds(integer(word).ok_or(CommandError::NotInteger)?)),
+            Some((_, _)) => Some(SetExpiration::Keepttl),
+        };
+        Ok(Set { key, value, condition, get, expiration })
+    }
+}
+
+/// SETEX: Stores a string with a time to live in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Setex<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `seconds`: an integer.
+    pub seconds: i64,
+    /// `value`: bytes.
+    pub value: &'a [u8],
+}
+
+impl<'a> Setex<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "setex");
+        let key = words.word()?;
+        let seconds = words.word()?;
+        let seconds = integer(seconds).ok_or(CommandError::NotInteger)?;
+        let value = words.word()?;
+        Ok(Setex { key, seconds, value })
+    }
+}
+
+/// SHUTDOWN: Ends the server process.
+#[derive(Debug, Clone, Copy)]
+pub struct Shutdown {
+    /// What the words from here on say.
+    pub options: ShutdownOptions,
+}
+
+impl Shutdown {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "shutdown");
+        let options = ShutdownOptions::parse(words.rest())?;
+        Ok(Shutdown { options })
+    }
+}
+
+/// SINTER: Lists the members that all given sets share.
+#[derive(Debug, Clone, Copy)]
+pub struct Sinter<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Sinter<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sinter");
+        let keys = words.rest();
+        Ok(Sinter { keys })
+    }
+}
+
+/// SINTERCARD: Counts the members that all given sets share.
+#[derive(Debug, Clone, Copy)]
+pub struct Sintercard<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+    /// `LIMIT`: an integer.
+    pub limit: Option<i64>,
+}
+
+impl<'a> Sintercard<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sintercard");
+        let keys = words.counted()?;
+        let mut limit = None;
+        while let Some(word) = words.next() {
+            let is = |token: &[u8]| word.eq_ignore_ascii_case(token);
+            if is(b"LIMIT") {
+                limit = Some(bounded(words.value()?, 0, i64::MAX).map_err(|_| CommandError::LimitNegative)?);
+            } else {
+                return Err(CommandError::Syntax);
+            }
+        }
+        Ok(Sintercard { keys, limit })
+    }
+}
+
+/// SINTERSTORE: Stores the members that all given sets share.
+#[derive(Debug, Clone, Copy)]
+pub struct Sinterstore<'a> {
+    /// `destination`: a key.
+    pub destination: &'a [u8],
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Sinterstore<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sinterstore");
+        let destination = words.word()?;
+        let keys = words.rest();
+        Ok(Sinterstore { destination, keys })
+    }
+}
+
+/// SISMEMBER: Asks whether a set holds a member.
+#[derive(Debug, Clone, Copy)]
+pub struct Sismember<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `member`: bytes.
+    pub member: &'a [u8],
+}
+
+impl<'a> Sismember<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sismember");
+        let key = words.word()?;
+        let member = words.word()?;
+        Ok(Sismember { key, member })
+    }
+}
+
+/// SMEMBERS: Lists all members of a set.
+#[derive(Debug, Clone, Copy)]
+pub struct Smembers<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Smembers<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "smembers");
+        let key = words.word()?;
+        Ok(Smembers { key })
+    }
+}
+
+/// SMISMEMBER: Asks for each given member whether a set holds it.
+#[derive(Debug, Clone, Copy)]
+pub struct Smismember<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `member`: bytes, several.
+    pub members: Args<'a>,
+}
+
+impl<'a> Smismember<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "smismember");
+        let key = words.word()?;
+        let members = words.rest();
+        Ok(Smismember { key, members })
+    }
+}
+
+/// SMOVE: Moves a member from one set to another.
+#[derive(Debug, Clone, Copy)]
+pub struct Smove<'a> {
+    /// `source`: a key.
+    pub source: &'a [u8],
+    /// `destination`: a key.
+    pub destination: &'a [u8],
+    /// `member`: bytes.
+    pub member: &'a [u8],
+}
+
+impl<'a> Smove<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "smove");
+        let source = words.word()?;
+        let destination = words.word()?;
+        let member = words.word()?;
+        Ok(Smove { source, destination, member })
+    }
+}
+
+/// SPOP: Removes and answers random members of a set.
+#[derive(Debug, Clone, Copy)]
+pub struct Spop<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `count`: an integer.
+    pub count: Option<i64>,
+}
+
+impl<'a> Spop<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        if args.len() > 3 {
+            return Err(CommandError::Syntax);
+        }
+        let mut words = Words::new(args, 1, "spop");
+        let key = words.word()?;
+        let count = words.next();
+        let count = match count {
+            Some(word) => Some(bounded(word, 0, i64::MAX).map_err(|_| CommandError::NotPositive)?),
+            None => None,
+        };
+        Ok(Spop { key, count })
+    }
+}
+
+/// SPUBLISH: Sends a message to a sharded channel.
+#[derive(Debug, Clone, Copy)]
+pub struct Spublish<'a> {
+    /// `shardchannel`: bytes.
+    pub shardchannel: &'a [u8],
+    /// `message`: bytes.
+    pub message: &'a [u8],
+}
+
+impl<'a> Spublish<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "spublish");
+        let shardchannel = words.word()?;
+        let message = words.word()?;
+        Ok(Spublish { shardchannel, message })
+    }
+}
+
+/// SRANDMEMBER: Answers random members of a set, which keeps them.
+#[derive(Debug, Clone, Copy)]
+pub struct Srandmember<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `count`: an integer.
+    pub count: Option<i64>,
+}
+
+impl<'a> Srandmember<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        if args.len() > 3 {
+            return Err(CommandError::Syntax);
+        }
+        let mut words = Words::new(args, 1, "srandmember");
+        let key = words.word()?;
+        let count = words.next();
+        let count = match count {
+            Some(word) => Some(bounded(word, -9223372036854775807, i64::MAX)?),
+            None => None,
+        };
+        Ok(Srandmember { key, count })
+    }
+}
+
+/// SREM: Removes members from a set.
+#[derive(Debug, Clone, Copy)]
+pub struct Srem<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `member`: bytes, several.
+    pub members: Args<'a>,
+}
+
+impl<'a> Srem<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "srem");
+        let key = words.word()?;
+        let members = words.rest();
+        Ok(Srem { key, members })
+    }
+}
+
+/// SSCAN: Walks over the members of a set, page by page.
+#[derive(Debug, Clone, Copy)]
+pub struct Sscan<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `cursor`: an integer.
+    pub cursor: u64,
+    /// The words from here on, unread.
+    pub options: Args<'a>,
+}
+
+impl<'a> Sscan<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sscan");
+        let key = words.word()?;
+        let cursor = words.word()?;
+        let cursor = super::parse_cursor(cursor).ok_or(CommandError::InvalidCursor)?;
+        let options = words.rest();
+        Ok(Sscan { key, cursor, options })
+    }
+}
+
+/// SSUBSCRIBE: Joins sharded channels by name.
+#[derive(Debug, Clone, Copy)]
+pub struct Ssubscribe<'a> {
+    /// `shardchannel`: bytes, several.
+    pub shardchannels: Args<'a>,
+}
+
+impl<'a> Ssubscribe<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "ssubscribe");
+        let shardchannels = words.rest();
+        Ok(Ssubscribe { shardchannels })
+    }
+}
+
+/// SUBSCRIBE: Joins channels by name.
+#[derive(Debug, Clone, Copy)]
+pub struct Subscribe<'a> {
+    /// `channel`: bytes, several.
+    pub channels: Args<'a>,
+}
+
+impl<'a> Subscribe<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "subscribe");
+        let channels = words.rest();
+        Ok(Subscribe { channels })
+    }
+}
+
+/// SUNION: Lists the members of all given sets together.
+#[derive(Debug, Clone, Copy)]
+pub struct Sunion<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Sunion<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sunion");
+        let keys = words.rest();
+        Ok(Sunion { keys })
+    }
+}
+
+/// SUNIONSTORE: Stores the members of all given sets together.
+#[derive(Debug, Clone, Copy)]
+pub struct Sunionstore<'a> {
+    /// `destination`: a key.
+    pub destination: &'a [u8],
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Sunionstore<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sunionstore");
+        let destination = words.word()?;
+        let keys = words.rest();
+        Ok(Sunionstore { destination, keys })
+    }
+}
+
+/// SUNSUBSCRIBE: Leaves sharded channels, or all of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Sunsubscribe<'a> {
+    /// `shardchannel`: bytes, several.
+    pub shardchannels: Args<'a>,
+}
+
+impl<'a> Sunsubscribe<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "sunsubscribe");
+        let shardchannels = words.rest();
+        Ok(Sunsubscribe { shardchannels })
+    }
+}
+
+/// SWAPDB: Exchanges the keys of two databases.
+#[derive(Debug, Clone, Copy)]
+pub struct Swapdb {
+    /// `index1`: an integer.
+    pub index1: i64,
+    /// `index2`: an integer.
+    pub index2: i64,
+}
+
+impl Swapdb {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "swapdb");
+        let index1 = words.word()?;
+        let index1 = bounded(index1, -2147483648, 2147483647).map_err(|_| CommandError::InvalidFirstDb)?;
+        let index2 = words.word()?;
+        let index2 = bounded(index2, -2147483648, 2147483647).map_err(|_| CommandError::InvalidSecondDb)?;
+        Ok(Swapdb { index1, index2 })
+    }
+}
+
+/// TTL: Tells how many seconds a key has to live.
+#[derive(Debug, Clone, Copy)]
+pub struct Ttl<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Ttl<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "ttl");
+        let key = words.word()?;
+        Ok(Ttl { key })
+    }
+}
+
+/// TYPE: Tells which type of value a key holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Type<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Type<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "type");
+        let key = words.word()?;
+        Ok(Type { key })
+    }
+}
+
+/// UNLINK: Deletes keys and frees their memory later.
+#[derive(Debug, Clone, Copy)]
+pub struct Unlink<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Unlink<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "unlink");
+        let keys = words.rest();
+        Ok(Unlink { keys })
+    }
+}
+
+/// UNSUBSCRIBE: Leaves channels, or all channels.
+#[derive(Debug, Clone, Copy)]
+pub struct Unsubscribe<'a> {
+    /// `channel`: bytes, several.
+    pub channels: Args<'a>,
+}
+
+impl<'a> Unsubscribe<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "unsubscribe");
+        let channels = words.rest();
+        Ok(Unsubscribe { channels })
+    }
+}
+
+/// WATCH: Makes the next EXEC depend on unchanged keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Watch<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "watch");
+        let keys = words.rest();
+        Ok(Watch { keys })
+    }
+}
