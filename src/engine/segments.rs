@@ -1,0 +1,787 @@
+//! An extendible hash table: a directory of small tables, each covering one range of hash values.
+//!
+//! A full segment splits in two, two sparse buddies merge, the directory doubles and halves; no insertion or removal
+//! touches the rest of the table. Because a segment covers a range, the whole can be walked in the order of hash
+//! values, which is what makes a cursor a plain number that outlives any change of the table.
+//!
+//! The *position* of an entry is the top 62 bits of its hash. Segments are chosen by the top bits of the position.
+//!
+//! Invariant: `directory` has `2^depth` slots, and a segment of depth `d` owns the `2^(depth - d)` adjacent slots whose
+//! top `d` bits are its `prefix`; `slab` holds no segment that no slot names.
+//! Invariant: some segment has the full depth, or the directory has one slot.
+//! Invariant: an entry lies in the segment its hash leads to, under its hash rotated by 32 bits: hashbrown tags entries
+//! with the top 7 bits it is given, and the true top bits are the same all over a segment.
+//!
+//! Deliberately unknown here: what an entry is, how it is hashed (a closure tells), time.
+
+use std::mem;
+
+use hashbrown::HashTable;
+
+/// Entries a segment holds before it splits: seven eighths of 512 buckets, as many as hashbrown fills.
+const SEGMENT_ENTRIES_MAX: usize = 448;
+
+/// Buddies merge when they hold at most this many together: half of a segment, so that a merged segment is as far from
+/// splitting as from having been split.
+const MERGED_ENTRIES_MAX: usize = SEGMENT_ENTRIES_MAX / 2;
+
+/// A segment whose entries fill less than an eighth of its buckets gets fewer buckets; below this many it is left.
+const BUCKETS_MIN: usize = 16;
+
+/// Positions lie below this.
+const POSITIONS: u64 = 1 << 62;
+
+/// The directory stops doubling here, whatever the hashes.
+const DEPTH_MAX: u32 = 28;
+
+/// A table of `T` that never rehashes more than a few segments at once.
+///
+/// The caller gives every hash, and a `hasher` wherever entries may have to move. `N` is a note kept with each segment,
+/// see [`Note`]. Lookups cost one directory read and one probe.
+#[derive(Debug, Clone)]
+pub(crate) struct Segments<T, N = ()> {
+    directory: Vec<u32>,
+    slab: Vec<Segment<T, N>>,
+    /// `log2` of the directory's length.
+    depth: u32,
+    /// Segments whose own depth is `depth`; when none is left the directory halves.
+    full_depth_segments: u32,
+    /// The largest number of buckets a segment had since the last [`Segments::clear`].
+    widest: usize,
+    len: usize,
+    #[cfg(test)]
+    moved: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Segment<T, N> {
+    table: HashTable<T>,
+    prefix: u32,
+    depth: u32,
+    note: N,
+}
+
+/// What a segment remembers about its entries; both halves inherit it when the segment splits.
+pub(crate) trait Note: Copy + Default {
+    /// The note of two segments that became one.
+    fn merged(self, other: Self) -> Self;
+}
+
+impl Note for () {
+    fn merged(self, (): ()) {}
+}
+
+/// The position of a hash: what cursors are made of, below 2^62.
+pub(crate) fn position(hash: u64) -> u64 {
+    hash >> 2
+}
+
+impl<T, N: Note> Default for Segments<T, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T, N: Note> Segments<T, N> {
+    /// An empty table of one segment.
+    pub(crate) fn new() -> Self {
+        Segments {
+            directory: vec![0],
+            slab: vec![Segment { table: HashTable::new(), prefix: 0, depth: 0, note: N::default() }],
+            depth: 0,
+            full_depth_segments: 1,
+            widest: 1,
+            len: 0,
+            #[cfg(test)]
+            moved: 0,
+        }
+    }
+
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True when there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Drops every entry.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    /// The entry under `hash` that `eq` accepts.
+    pub(crate) fn find(&self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&T> {
+        self.slab[self.index(hash)].table.find(inner_hash(hash), eq)
+    }
+
+    /// The entry under `hash` that `eq` accepts. Its hash must not change.
+    pub(crate) fn find_mut(&mut self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&mut T> {
+        let index = self.index(hash);
+        self.slab[index].table.find_mut(inner_hash(hash), eq)
+    }
+
+    /// Adds an entry that is known to be absent. Moves at most about two segments' worth of entries.
+    pub(crate) fn insert_unique(&mut self, hash: u64, value: T, hasher: impl Fn(&T) -> u64) -> &mut T {
+        let mut index = self.index(hash);
+        while self.slab[index].table.len() >= SEGMENT_ENTRIES_MAX && self.may_split(index) {
+            self.split(index, &hasher);
+            index = self.index(hash);
+        }
+        self.len += 1;
+        let table = &mut self.slab[index].table;
+        #[cfg(test)]
+        if table.len() == table.capacity() {
+            self.moved += table.len();
+        }
+        // Growing by hand, for the width has to be known before the entry borrows the table.
+        table.reserve(1, |entry| inner_hash(hasher(entry)));
+        self.widest = self.widest.max(table.num_buckets());
+        table.insert_unique(inner_hash(hash), value, |entry| inner_hash(hasher(entry))).into_mut()
+    }
+
+    /// Takes out the entry under `hash` that `eq` accepts. Moves at most a segment's worth of entries per merge.
+    pub(crate) fn remove(&mut self, hash: u64, eq: impl FnMut(&T) -> bool, hasher: impl Fn(&T) -> u64) -> Option<T> {
+        let index = self.index(hash);
+        let (value, _) = self.slab[index].table.find_entry(inner_hash(hash), eq).ok()?.remove();
+        self.len -= 1;
+        self.settle_after_one(index, hasher);
+        Some(value)
+    }
+
+    /// All entries, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slab.iter().flat_map(|segment| segment.table.iter())
+    }
+
+    /// An entry drawn uniformly. The expected number of tries is small at any filling, for sparse segments merge.
+    pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<&T> {
+        let (index, bucket) = self.draw(rng)?;
+        self.slab[index].table.get_bucket(bucket)
+    }
+
+    /// Takes out an entry drawn uniformly.
+    pub(crate) fn remove_random(&mut self, rng: &mut fastrand::Rng, hasher: impl Fn(&T) -> u64) -> Option<T> {
+        let (index, bucket) = self.draw(rng)?;
+        let (value, _) = self.slab[index].table.get_bucket_entry(bucket).ok()?.remove();
+        self.len -= 1;
+        self.settle_after_one(index, hasher);
+        Some(value)
+    }
+
+    /// Visits, in the order of positions, the entries whose position is at least `cursor`, until `count` (at least 1)
+    /// were visited, and beyond only those at the last one's position. Answers where to go on, 0 at the end; never more
+    /// than 2^62.
+    ///
+    /// Any cursor is legal; past the last position nothing is visited. An entry that is there from the first page to
+    /// the last is visited exactly once, whatever happens to the table between two pages.
+    /// Cost: the entries visited, and hashing those of the segments they lie in.
+    pub(crate) fn page<'a>(
+        &'a self,
+        cursor: u64,
+        count: usize,
+        hasher: impl Fn(&T) -> u64,
+        mut visit: impl FnMut(&'a T),
+    ) -> u64 {
+        if cursor >= POSITIONS {
+            return 0;
+        }
+        let mut wanted = count.max(1);
+        let mut candidates = Vec::new();
+        let mut slot = self.slot(cursor << 2);
+        while slot < self.directory.len() {
+            let segment = &self.slab[self.directory[slot] as usize];
+            if wanted == 0 && !segment.table.is_empty() {
+                return self.slot_position(slot);
+            }
+            candidates.clear();
+            candidates.extend(segment.table.iter().map(|entry| (position(hasher(entry)), entry)));
+            candidates.retain(|&(at, _)| at >= cursor);
+            let chosen = if candidates.is_empty() { 0 } else { choose_first(&mut candidates, wanted) };
+            candidates[..chosen].iter().for_each(|&(_, entry)| visit(entry));
+            if chosen < candidates.len() {
+                return candidates[chosen - 1].0 + 1;
+            }
+            wanted = wanted.saturating_sub(chosen);
+            slot = self.end_slot(segment);
+        }
+        0
+    }
+
+    /// Bytes on the heap for the directory and the segments, not what entries point to. Cost: the number of segments.
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        let tables: usize = self.slab.iter().map(|segment| segment.table.allocation_size()).sum();
+        tables + self.slab.capacity() * size_of::<Segment<T, N>>() + self.directory.capacity() * size_of::<u32>()
+    }
+
+    /// The note of the segment that `hash` leads to.
+    pub(crate) fn note_mut(&mut self, hash: u64) -> &mut N {
+        let index = self.index(hash);
+        &mut self.slab[index].note
+    }
+
+    /// The note of the segment that covers position `cursor`, how many entries it holds, and the position where the
+    /// next segment begins, 0 after the last. `None` past the last position.
+    pub(crate) fn note_at(&self, cursor: u64) -> Option<(N, usize, u64)> {
+        if cursor >= POSITIONS {
+            return None;
+        }
+        let segment = &self.slab[self.index(cursor << 2)];
+        let end = self.end_slot(segment);
+        let next = if end < self.directory.len() { self.slot_position(end) } else { 0 };
+        Some((segment.note, segment.table.len(), next))
+    }
+
+    /// Takes every entry that `take` wants out of the segment that covers position `cursor`, and makes its note anew:
+    /// it starts at its default, and `take` sees it with each entry.
+    pub(crate) fn sweep_at(
+        &mut self,
+        cursor: u64,
+        hasher: impl Fn(&T) -> u64,
+        mut take: impl FnMut(&T, &mut N) -> bool,
+        mut taken: impl FnMut(T),
+    ) {
+        let index = self.index(cursor << 2);
+        let segment = &mut self.slab[index];
+        let before = segment.table.len();
+        let mut note = N::default();
+        segment.table.extract_if(|entry| take(entry, &mut note)).for_each(&mut taken);
+        segment.note = note;
+        let removed = before - segment.table.len();
+        self.len -= removed;
+        if removed > 0 {
+            self.settle(index, hasher);
+        }
+    }
+
+    fn index(&self, hash: u64) -> usize {
+        self.directory[self.slot(hash)] as usize
+    }
+
+    fn slot(&self, hash: u64) -> usize {
+        // Two shifts, because one by 64 bits is none.
+        ((hash >> 1) >> (63 - self.depth)) as usize
+    }
+
+    fn slot_position(&self, slot: usize) -> u64 {
+        (slot as u64) << (62 - self.depth)
+    }
+
+    fn first_slot(&self, segment: &Segment<T, N>) -> usize {
+        (segment.prefix as usize) << (self.depth - segment.depth)
+    }
+
+    fn end_slot(&self, segment: &Segment<T, N>) -> usize {
+        (segment.prefix as usize + 1) << (self.depth - segment.depth)
+    }
+
+    /// Splitting helps only while hashes differ early: were they all alike, the directory would double for nothing. An
+    /// even distribution stays far below four entries a slot.
+    fn may_split(&self, index: usize) -> bool {
+        self.slab[index].depth < self.depth
+            || (self.depth < DEPTH_MAX && self.directory.len() * 2 <= (self.len / 4).max(16))
+    }
+
+    fn split(&mut self, index: usize, hasher: impl Fn(&T) -> u64) {
+        if self.slab[index].depth == self.depth {
+            self.double();
+        }
+        let segment = &mut self.slab[index];
+        segment.depth += 1;
+        segment.prefix <<= 1;
+        let (depth, prefix, note) = (segment.depth, segment.prefix, segment.note);
+        let table = mem::take(&mut segment.table);
+        let hashes: Vec<u64> = table.iter().map(&hasher).collect();
+        let goes_up = |hash: u64| hash >> (64 - depth) & 1 == 1;
+        let ups = hashes.iter().filter(|&&hash| goes_up(hash)).count();
+        // Some room, or half of the halves would grow at their next entry.
+        let mut halves = [hashes.len() - ups, ups].map(|len| HashTable::with_capacity(len + len / 8));
+        for (&hash, entry) in hashes.iter().zip(table) {
+            halves[usize::from(goes_up(hash))]
+                .insert_unique(inner_hash(hash), entry, |entry| inner_hash(hasher(entry)));
+        }
+        let [low, high] = halves;
+        self.widest = self.widest.max(low.num_buckets()).max(high.num_buckets());
+        self.slab[index].table = low;
+        let buddy = self.slab.len();
+        self.slab.push(Segment { table: high, prefix: prefix | 1, depth, note });
+        self.point_slots(buddy);
+        if depth == self.depth {
+            self.full_depth_segments += 2;
+        }
+        #[cfg(test)]
+        {
+            self.moved += hashes.len();
+        }
+    }
+
+    fn settle_after_one(&mut self, index: usize, hasher: impl Fn(&T) -> u64) {
+        // Looking at the buddy costs a cache miss; every eighth removal is often enough, and zero is among them.
+        if self.slab[index].table.len().is_multiple_of(8) {
+            self.settle(index, hasher);
+        }
+    }
+
+    /// After removals: gives back buckets, and merges with buddies for as long as that fits.
+    fn settle(&mut self, mut index: usize, hasher: impl Fn(&T) -> u64) {
+        self.narrow(index, &hasher);
+        while self.slab[index].table.len() <= MERGED_ENTRIES_MAX
+            && let Some(buddy) = self.buddy(index)
+            && self.slab[index].table.len() + self.slab[buddy].table.len() <= MERGED_ENTRIES_MAX
+        {
+            index = self.merge(index, buddy, &hasher);
+        }
+    }
+
+    fn narrow(&mut self, index: usize, hasher: impl Fn(&T) -> u64) {
+        let table = &mut self.slab[index].table;
+        if table.num_buckets() > BUCKETS_MIN && table.len() * 8 < table.num_buckets() {
+            #[cfg(test)]
+            {
+                self.moved += table.len();
+            }
+            table.shrink_to(table.len() * 2, |entry| inner_hash(hasher(entry)));
+        }
+    }
+
+    /// The segment that covers the other half of this one's parent, when it is not split further.
+    fn buddy(&self, index: usize) -> Option<usize> {
+        let segment = &self.slab[index];
+        if segment.depth == 0 {
+            return None;
+        }
+        let slot = ((segment.prefix ^ 1) as usize) << (self.depth - segment.depth);
+        let buddy = self.directory[slot] as usize;
+        (self.slab[buddy].depth == segment.depth).then_some(buddy)
+    }
+
+    /// Makes two buddies one; answers where it lies.
+    fn merge(&mut self, one: usize, other: usize, hasher: impl Fn(&T) -> u64) -> usize {
+        let (keep, gone) =
+            if self.slab[one].table.len() < self.slab[other].table.len() { (other, one) } else { (one, other) };
+        let smaller = self.slab.swap_remove(gone);
+        let keep = if keep == self.slab.len() { gone } else { keep };
+        if gone < self.slab.len() {
+            self.point_slots(gone);
+        }
+        if self.slab.len() * 4 < self.slab.capacity() {
+            self.slab.shrink_to(self.slab.len() * 2);
+        }
+        #[cfg(test)]
+        {
+            self.moved += smaller.table.len();
+        }
+        let segment = &mut self.slab[keep];
+        segment.prefix >>= 1;
+        segment.depth -= 1;
+        segment.note = segment.note.merged(smaller.note);
+        for entry in smaller.table {
+            segment.table.insert_unique(inner_hash(hasher(&entry)), entry, |entry| inner_hash(hasher(entry)));
+        }
+        self.widest = self.widest.max(segment.table.num_buckets());
+        self.point_slots(keep);
+        if smaller.depth == self.depth {
+            self.full_depth_segments -= 2;
+            self.halve_while_unused();
+        }
+        keep
+    }
+
+    /// Writes a segment into all slots it owns.
+    fn point_slots(&mut self, index: usize) {
+        let slots = self.first_slot(&self.slab[index])..self.end_slot(&self.slab[index]);
+        self.directory[slots].fill(index as u32);
+    }
+
+    fn double(&mut self) {
+        self.directory = self.directory.iter().flat_map(|&index| [index, index]).collect();
+        self.depth += 1;
+        self.full_depth_segments = 0;
+    }
+
+    fn halve_while_unused(&mut self) {
+        while self.full_depth_segments == 0 && self.depth > 0 {
+            self.directory = self.directory.iter().step_by(2).copied().collect();
+            self.depth -= 1;
+            let depth = self.depth;
+            self.full_depth_segments = self.slab.iter().filter(|segment| segment.depth == depth).count() as u32;
+        }
+    }
+
+    /// Draws buckets until one is taken: every bucket of the widest segment's width in every segment is as likely as any
+    /// other, so every entry is, however the segments differ.
+    fn draw(&self, rng: &mut fastrand::Rng) -> Option<(usize, usize)> {
+        if self.is_empty() {
+            return None;
+        }
+        let width = self.draw_width();
+        loop {
+            let draw = rng.usize(..self.slab.len() * width);
+            let (index, bucket) = (draw / width, draw % width);
+            if self.slab[index].table.get_bucket(bucket).is_some() {
+                return Some((index, bucket));
+            }
+        }
+    }
+
+    fn draw_width(&self) -> usize {
+        match &self.slab[..] {
+            [only] => only.table.num_buckets(),
+            _ => self.widest,
+        }
+    }
+}
+
+/// One page of a collection small enough to be looked at whole: visits `items`, each with its position, as
+/// [`Segments::page`] does, and answers where to go on, 0 at the end.
+pub(crate) fn page_of<X>(
+    items: impl Iterator<Item = (u64, X)>,
+    cursor: u64,
+    count: usize,
+    mut visit: impl FnMut(X),
+) -> u64 {
+    let mut candidates: Vec<_> = items.filter(|&(at, _)| at >= cursor && at < POSITIONS).collect();
+    if candidates.is_empty() {
+        return 0;
+    }
+    let chosen = choose_first(&mut candidates, count.max(1));
+    let next = if chosen < candidates.len() { candidates[chosen - 1].0 + 1 } else { 0 };
+    candidates.drain(..chosen).for_each(|(_, item)| visit(item));
+    next
+}
+
+/// Brings the `count` first candidates by position to the front, in order, and with them every other at the last one's
+/// position; answers how many these are. Candidates must not be empty, nor `count` zero.
+fn choose_first<X>(candidates: &mut [(u64, X)], count: usize) -> usize {
+    let mut chosen = count.min(candidates.len());
+    if chosen < candidates.len() {
+        let last = candidates.select_nth_unstable_by_key(chosen - 1, |candidate| candidate.0).1.0;
+        let mut index = chosen;
+        while index < candidates.len() {
+            if candidates[index].0 == last {
+                candidates.swap(index, chosen);
+                chosen += 1;
+            }
+            index += 1;
+        }
+    }
+    candidates[..chosen].sort_unstable_by_key(|candidate| candidate.0);
+    chosen
+}
+
+fn inner_hash(hash: u64) -> u64 {
+    hash.rotate_left(32)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    /// Entries are their own hashes, so that a test chooses where they lie.
+    fn itself(entry: &u64) -> u64 {
+        *entry
+    }
+
+    fn insert(table: &mut Segments<u64>, entry: u64) {
+        let before = table.moved;
+        table.insert_unique(entry, entry, itself);
+        assert!(table.moved - before <= 8192);
+    }
+
+    fn remove(table: &mut Segments<u64>, entry: u64) -> Option<u64> {
+        let before = table.moved;
+        let removed = table.remove(entry, |&other| other == entry, itself);
+        assert!(table.moved - before <= 8192);
+        removed
+    }
+
+    fn filled(len: usize, rng: &mut fastrand::Rng) -> (Segments<u64>, Vec<u64>) {
+        let entries: Vec<u64> = (0..len).map(|_| rng.u64(..)).collect();
+        let mut table = Segments::new();
+        entries.iter().for_each(|&entry| insert(&mut table, entry));
+        (table, entries)
+    }
+
+    fn check_shape<T, N: Note>(table: &Segments<T, N>, hasher: impl Fn(&T) -> u64) {
+        assert_eq!(table.directory.len(), 1 << table.depth);
+        let mut named = BTreeSet::new();
+        for (slot, &index) in table.directory.iter().enumerate() {
+            let segment = &table.slab[index as usize];
+            assert!((table.first_slot(segment)..table.end_slot(segment)).contains(&slot));
+            named.insert(index);
+        }
+        assert_eq!(named.len(), table.slab.len());
+        let full = table.slab.iter().filter(|segment| segment.depth == table.depth).count();
+        assert_eq!(full, table.full_depth_segments as usize);
+        assert!(full > 0);
+        for (index, segment) in table.slab.iter().enumerate() {
+            assert!(segment.table.iter().all(|entry| table.index(hasher(entry)) == index));
+            assert!(segment.table.num_buckets() <= table.widest);
+        }
+        assert_eq!(table.slab.iter().map(|segment| segment.table.len()).sum::<usize>(), table.len);
+    }
+
+    fn scan(table: &Segments<u64>, count: usize) -> Vec<u64> {
+        let mut seen = Vec::new();
+        let mut cursor = 0;
+        loop {
+            let before = seen.len();
+            cursor = table.page(cursor, count, itself, |&entry| seen.push(entry));
+            assert!(seen.len() - before <= count, "a page of {count} holds {}", seen.len() - before);
+            assert!(cursor <= POSITIONS);
+            if cursor == 0 {
+                return seen;
+            }
+            assert_eq!(seen.len() - before, count);
+        }
+    }
+
+    #[test]
+    fn holds_what_a_map_holds_while_growing_and_shrinking() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut table = Segments::<u64>::new();
+        let mut model = BTreeMap::new();
+        for (grows_of_ten, steps) in [(8, 30_000), (2, 28_000), (6, 10_000), (1, 2_000)] {
+            for _ in 0..steps {
+                if rng.usize(..10) < grows_of_ten {
+                    // Half of the hashes are crowded in one 64th of the range.
+                    let entry = if rng.bool() { rng.u64(..) } else { rng.u64(..) >> 6 };
+                    if model.insert(entry, ()).is_none() {
+                        insert(&mut table, entry);
+                    }
+                } else if let Some(&entry) = model.range(rng.u64(..)..).next().map(|(entry, ())| entry) {
+                    model.remove(&entry);
+                    assert_eq!(remove(&mut table, entry), Some(entry));
+                    assert_eq!(remove(&mut table, entry), None);
+                }
+                assert_eq!(table.len(), model.len());
+            }
+            check_shape(&table, itself);
+            let all: BTreeSet<u64> = table.iter().copied().collect();
+            assert!(all.iter().eq(model.keys()));
+            assert!(model.keys().all(|&entry| table.find(entry, |&other| other == entry) == Some(&entry)));
+        }
+        while let Some((entry, ())) = model.pop_first() {
+            assert_eq!(remove(&mut table, entry), Some(entry));
+        }
+        check_shape(&table, itself);
+        assert_eq!((table.len(), table.slab.len(), table.directory.len()), (0, 1, 1));
+        assert!(table.allocated_bytes() < 1024);
+    }
+
+    #[test]
+    fn a_scan_visits_everything_once_in_order() {
+        let mut rng = fastrand::Rng::with_seed(2);
+        for len in [0, 1, 10, 447, 448, 449, 5_000] {
+            let (table, mut entries) = filled(len, &mut rng);
+            entries.sort_unstable();
+            for count in [1, 7, 10, 448, 1_000_000] {
+                if len * 512 / count < 5_000_000 {
+                    assert_eq!(scan(&table, count), entries);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_ends_the_scan_when_nothing_follows() {
+        let mut table = Segments::<u64>::new();
+        (1..=10).for_each(|entry| insert(&mut table, entry << 40));
+        assert_eq!(table.page(0, 10, itself, |_| {}), 0);
+        assert_eq!(table.page(0, 9, itself, |_| {}), (9 << 38) + 1);
+        insert(&mut table, u64::MAX);
+        assert_eq!(table.page(POSITIONS - 1, 1, itself, |&entry| assert_eq!(entry, u64::MAX)), 0);
+    }
+
+    #[test]
+    fn any_cursor_is_legal() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let (table, entries) = filled(3_000, &mut rng);
+        for round in 0..2_000 {
+            let cursor = if round % 2 == 0 { rng.u64(..) } else { rng.u64(..POSITIONS) };
+            let mut seen = 0;
+            let next = table.page(cursor, 5, itself, |&entry| {
+                assert!(position(entry) >= cursor);
+                seen += 1;
+            });
+            assert_eq!(seen, entries.iter().filter(|&&entry| position(entry) >= cursor).count().min(5));
+            assert!(next == 0 || (cursor..=POSITIONS).contains(&next));
+        }
+        for cursor in [POSITIONS, POSITIONS + 1, 1 << 63, u64::MAX] {
+            assert_eq!(table.page(cursor, 10, itself, |_| panic!("past the end")), 0);
+        }
+    }
+
+    #[test]
+    fn who_stays_is_visited_once_while_the_table_changes() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        let staying: Vec<u64> = (0..20).map(|_| rng.u64(..)).collect();
+        let mut table = Segments::<u64>::new();
+        staying.iter().for_each(|&entry| insert(&mut table, entry));
+        let mut others: Vec<u64> = Vec::new();
+        let mut segments = BTreeSet::new();
+        for round in 0..10_000 {
+            let count = [20, 50, 200, 500][rng.usize(..4)];
+            let growing = round / 40 % 2 == 0;
+            let mut seen: BTreeMap<u64, usize> = BTreeMap::new();
+            let mut cursor = 0;
+            loop {
+                cursor = table.page(cursor, count, itself, |&entry| *seen.entry(entry).or_default() += 1);
+                for _ in 0..rng.usize(..100) {
+                    if rng.usize(..10) < if growing { 7 } else { 2 } && others.len() < 2_000 {
+                        others.push(rng.u64(..));
+                        insert(&mut table, others[others.len() - 1]);
+                    } else if !others.is_empty() {
+                        let entry = others.swap_remove(rng.usize(..others.len()));
+                        assert_eq!(remove(&mut table, entry), Some(entry));
+                    }
+                }
+                segments.insert(table.slab.len());
+                if cursor == 0 {
+                    break;
+                }
+            }
+            assert!(staying.iter().all(|entry| seen.get(entry) == Some(&1)));
+        }
+        assert!(
+            segments.first() == Some(&1) && segments.last() > Some(&5),
+            "the table must grow and shrink: {segments:?}"
+        );
+        check_shape(&table, itself);
+    }
+
+    #[test]
+    fn equal_hashes_neither_explode_the_directory_nor_split_a_page() {
+        let mut table = Segments::<(u64, u32)>::new();
+        for number in 0..3_000 {
+            table.insert_unique(7 << 32, (7 << 32, number), |entry| entry.0);
+        }
+        table.insert_unique(u64::MAX, (u64::MAX, 0), |entry| entry.0);
+        check_shape(&table, |entry| entry.0);
+        assert!(table.directory.len() <= 1024);
+        assert!(table.find(7 << 32, |entry| entry.1 == 2_999).is_some());
+        let mut seen = 0;
+        let next = table.page(0, 10, |entry| entry.0, |_| seen += 1);
+        assert_eq!(seen, 3_000);
+        assert_eq!(table.page(next, 10, |entry| entry.0, |_| seen += 1), 0);
+        assert_eq!(seen, 3_001);
+    }
+
+    /// Chi-square over every entry, against a bound that a fair draw passes all but once in 100,000 times.
+    fn assert_fair(table: &Segments<u64>, rng: &mut fastrand::Rng) {
+        let mut drawn: BTreeMap<u64, f64> = table.iter().map(|&entry| (entry, 0.0)).collect();
+        let mean = 50.0;
+        for _ in 0..table.len() * 50 {
+            *drawn.get_mut(table.random(rng).unwrap()).unwrap() += 1.0;
+        }
+        let chi: f64 = drawn.values().map(|count| (count - mean) * (count - mean) / mean).sum();
+        let freedom = (table.len() - 1) as f64;
+        // Wilson and Hilferty's approximation, at 4.265 standard deviations.
+        let spread = 2.0 / (9.0 * freedom);
+        let bound = freedom * (1.0 - spread + 4.265 * spread.sqrt()).powi(3);
+        assert!(chi < bound, "{chi} of {bound} for {} entries", table.len());
+    }
+
+    #[test]
+    fn draws_are_fair_in_any_shape() {
+        let mut rng = fastrand::Rng::with_seed(5);
+        for len in [10, 100, 10_000] {
+            let (mut table, mut entries) = filled(len, &mut rng);
+            assert_fair(&table, &mut rng);
+            entries.drain(len / 100 + 2..).for_each(|entry| assert!(remove(&mut table, entry).is_some()));
+            assert_fair(&table, &mut rng);
+        }
+        let mut uneven = Segments::<u64>::new();
+        (0..3_000).for_each(|_| insert(&mut uneven, rng.u64(..) >> rng.u32(..12)));
+        assert_fair(&uneven, &mut rng);
+    }
+
+    #[test]
+    fn draws_stay_fast_after_mass_deletion() {
+        let mut rng = fastrand::Rng::with_seed(6);
+        for in_order in [false, true] {
+            let (mut table, mut entries) = filled(200_000, &mut rng);
+            if in_order {
+                entries.sort_unstable();
+            }
+            for left in [20_000, 1_000, 100, 1] {
+                entries.drain(left..).for_each(|entry| assert!(remove(&mut table, entry).is_some()));
+                let tries = table.slab.len() * table.draw_width() / table.len();
+                assert!(tries <= 32, "{tries} tries for {left} entries in {} segments", table.slab.len());
+            }
+            check_shape(&table, itself);
+            assert_eq!(table.remove_random(&mut rng, itself), Some(entries[0]));
+            assert_eq!(table.remove_random(&mut rng, itself), None);
+        }
+    }
+
+    #[derive(Debug, Clone, Copy, Default, PartialEq)]
+    struct Least(Option<u64>);
+
+    impl Note for Least {
+        fn merged(self, other: Self) -> Self {
+            Least(self.0.into_iter().chain(other.0).min())
+        }
+    }
+
+    #[test]
+    fn notes_follow_splits_and_merges_and_a_sweep_renews_them() {
+        let mut rng = fastrand::Rng::with_seed(7);
+        let mut table = Segments::<u64, Least>::new();
+        for _ in 0..5_000 {
+            let entry = rng.u64(..);
+            table.insert_unique(entry, entry, itself);
+            let note = table.note_mut(entry);
+            *note = note.merged(Least(Some(entry)));
+        }
+        let (mut cursor, mut swept) = (0, 0);
+        loop {
+            let (note, len, next) = table.note_at(cursor).unwrap();
+            assert!(
+                len == 0
+                    || position(note.0.unwrap()) <= position(*table.iter().min().unwrap()).max(cursor) + POSITIONS / 8
+            );
+            let keep = |entry: &u64, note: &mut Least| {
+                if entry.is_multiple_of(2) {
+                    *note = note.merged(Least(Some(*entry)));
+                }
+                entry % 2 == 1
+            };
+            table.sweep_at(cursor, itself, keep, |entry| {
+                assert_eq!(entry % 2, 1);
+                swept += 1;
+            });
+            cursor = next;
+            if cursor == 0 {
+                break;
+            }
+        }
+        assert_eq!(table.len() + swept, 5_000);
+        assert!(table.iter().all(|entry| entry % 2 == 0));
+        check_shape(&table, itself);
+        for segment in &table.slab {
+            assert_eq!(segment.note.0, segment.table.iter().copied().min());
+        }
+        assert_eq!(table.note_at(POSITIONS), None);
+    }
+
+    #[test]
+    fn small_collections_page_by_the_same_positions() {
+        let items: Vec<(u64, &str)> = vec![(9, "d"), (3, "b"), (3, "c"), (1, "a")];
+        let page = |cursor, count| {
+            let mut seen = String::new();
+            let next = page_of(items.iter().copied(), cursor, count, |item| seen.push_str(item));
+            (next, seen)
+        };
+        assert_eq!(page(0, 1), (2, "a".into()));
+        let (next, seen) = page(2, 1);
+        assert!(next == 4 && seen.len() == 2);
+        assert_eq!(page(4, 1), (0, "d".into()));
+        assert_eq!(page(0, 100).0, 0);
+        assert_eq!(page(u64::MAX, 1), (0, String::new()));
+    }
+}
