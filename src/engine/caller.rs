@@ -1,0 +1,166 @@
+//! The part of a session that commands may read and change.
+
+use crate::command::{OwnedArgs, Spec};
+use crate::topics::Membership;
+
+use super::host::{ClientFacts, ClientId, SubscriberId};
+
+/// The connection a command came from, as far as the engine is concerned.
+#[derive(Debug)]
+pub struct Caller {
+    /// The connection.
+    pub id: ClientId,
+    /// Where its pushes go.
+    pub subscriber: SubscriberId,
+    /// RESP version of its replies, 2 or 3.
+    pub resp: u8,
+    /// Selected database.
+    pub db: u16,
+    /// Connected from this machine.
+    pub local: bool,
+    /// True once a password was given, or when none is needed.
+    pub authenticated: bool,
+    /// Set by QUIT and by CLIENT KILL of itself: the session ends once its outbox is sent.
+    pub closing: bool,
+    /// Whether replies are sent.
+    pub replies: ReplyMode,
+    /// CLIENT NO-EVICT and CLIENT NO-TOUCH.
+    pub no_evict: bool,
+    /// See [`Caller::no_evict`].
+    pub no_touch: bool,
+    /// A transaction being queued or run.
+    pub transaction: Option<Box<Transaction>>,
+    /// What is rarely set.
+    pub extras: Option<Box<Extras>>,
+}
+
+/// What most connections never have, behind one pointer.
+#[derive(Debug, Default)]
+pub struct Extras {
+    /// CLIENT SETNAME.
+    pub name: Box<[u8]>,
+    /// CLIENT SETINFO LIB-NAME.
+    pub lib_name: Box<[u8]>,
+    /// CLIENT SETINFO LIB-VER.
+    pub lib_version: Box<[u8]>,
+    /// Channels, patterns and sharded channels joined.
+    pub channels: Membership,
+    /// See [`Extras::channels`].
+    pub patterns: Membership,
+    /// See [`Extras::channels`].
+    pub shards: Membership,
+    /// Keys under WATCH, with their databases.
+    pub watched: Vec<(u16, Box<[u8]>)>,
+}
+
+/// CLIENT REPLY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReplyMode {
+    /// Every command is answered.
+    #[default]
+    On,
+    /// None is; messages still arrive.
+    Off,
+    /// The command after CLIENT REPLY SKIP is not answered.
+    SkipNext,
+    /// This one is not, then back to [`ReplyMode::On`].
+    Skip,
+}
+
+impl ReplyMode {
+    /// The mode after one more command: CLIENT REPLY SKIP lasts for exactly the next one.
+    pub fn after_command(self) -> Self {
+        match self {
+            ReplyMode::SkipNext => ReplyMode::Skip,
+            ReplyMode::Skip => ReplyMode::On,
+            mode => mode,
+        }
+    }
+}
+
+/// Commands between MULTI and EXEC.
+#[derive(Debug, Default)]
+pub struct Transaction {
+    /// What was queued, in order.
+    pub queue: Vec<(&'static Spec, OwnedArgs)>,
+    /// A command was refused while queueing: EXEC will refuse too.
+    pub aborted: bool,
+    /// How many of the queue have run; set by EXEC.
+    pub ran: Option<usize>,
+}
+
+impl Caller {
+    /// A fresh connection that needs no password: database 0, RESP2, replies on, from somewhere else.
+    pub fn new(id: ClientId, subscriber: SubscriberId) -> Self {
+        Caller {
+            id,
+            subscriber,
+            resp: 2,
+            db: 0,
+            local: false,
+            authenticated: true,
+            closing: false,
+            replies: ReplyMode::On,
+            no_evict: false,
+            no_touch: false,
+            transaction: None,
+            extras: None,
+        }
+    }
+
+    /// The rarely set part, made when it is first needed.
+    pub fn extras_mut(&mut self) -> &mut Extras {
+        self.extras.get_or_insert_default()
+    }
+
+    /// Channels and patterns joined: the count subscription commands answer.
+    pub fn subscriptions(&self) -> usize {
+        self.extras.as_ref().map_or(0, |extras| extras.channels.len() + extras.patterns.len())
+    }
+
+    /// Sharded channels joined.
+    pub fn shard_subscriptions(&self) -> usize {
+        self.extras.as_ref().map_or(0, |extras| extras.shards.len())
+    }
+
+    /// The name given by CLIENT SETNAME, empty when none was.
+    pub fn name(&self) -> &[u8] {
+        self.extras.as_ref().map_or(&[], |extras| &extras.name)
+    }
+
+    /// Fills in what CLIENT LIST tells of the caller.
+    pub fn describe(&self, facts: &mut ClientFacts) {
+        facts.db = self.db;
+        facts.resp = self.resp;
+        facts.no_evict = self.no_evict;
+        facts.no_touch = self.no_touch;
+        facts.closing |= self.closing;
+        facts.authenticated = self.authenticated;
+        if let Some(transaction) = &self.transaction {
+            facts.queued = Some(transaction.queue.len());
+            facts.queue_bytes = transaction.heap_bytes();
+        }
+        let Some(extras) = &self.extras else { return };
+        facts.name = extras.name.to_vec();
+        facts.lib_name = extras.lib_name.to_vec();
+        facts.lib_version = extras.lib_version.to_vec();
+        facts.channels = extras.channels.len();
+        facts.patterns = extras.patterns.len();
+        facts.shards = extras.shards.len();
+        facts.watched = extras.watched.len();
+    }
+
+    /// Heap bytes held on behalf of this caller.
+    pub fn heap_bytes(&self) -> usize {
+        let queue = self.transaction.as_ref().map_or(0, |transaction| transaction.heap_bytes());
+        let Some(extras) = &self.extras else { return queue };
+        let names = extras.name.len() + extras.lib_name.len() + extras.lib_version.len();
+        let watched: usize = extras.watched.iter().map(|(_, key)| key.len() + size_of::<(u16, Box<[u8]>)>()).sum();
+        queue + names + watched + size_of::<Extras>()
+    }
+
+    /// True in RESP2 while anything is joined: most commands are refused then.
+    pub fn in_subscribed_mode(&self) -> bool {
+        self.resp == 2 && self.subscriptions() + self.shard_subscriptions() > 0
+    }
+}

@@ -1,0 +1,255 @@
+//! The meaning of commands: keys, sets, publish/subscribe, transactions.
+//!
+//! [`Engine::handle`] takes a request from its caller to its reply; [`Engine::execute`] is one exhaustive match, one
+//! line per command.
+//!
+//! Invariant: the engine is synchronous and deterministic. Time and randomness are arguments; there is no I/O, no
+//! clock and no lock here.
+//! Invariant: one caller at a time; whatever other sessions must learn goes through [`Host`].
+//! Deliberately unknown here: wire protocols, sockets, output buffers.
+
+mod access;
+mod admin;
+mod caller;
+mod clients;
+mod connection;
+mod events;
+mod expiry;
+mod gate;
+mod hash;
+mod host;
+mod info;
+mod introspect;
+mod keys;
+mod keyspace;
+mod pubsub;
+mod segments;
+mod set;
+mod sets;
+pub mod settings;
+mod strings;
+mod transactions;
+mod value;
+mod watches;
+
+pub use caller::{Caller, Extras, ReplyMode, Transaction};
+pub use gate::{Executed, Handled};
+pub use host::{ClientFacts, ClientId, CommandStats, Facts, Host, Now, ProcessRequest, SubscriberId, Taken};
+pub use info::REDIS_VERSION;
+pub use settings::EngineSettings;
+
+use crate::command::{Command, CommandId};
+use crate::reply::Reply;
+use crate::topics::{Glob, Patterns, Router};
+
+use hash::Hasher13;
+use keyspace::Keyspace;
+use watches::Watches;
+
+/// All state of a server: databases, subscriptions, watched keys.
+pub struct Engine {
+    databases: Vec<Keyspace>,
+    channels: Router<SubscriberId, Hasher13>,
+    shards: Router<SubscriberId, Hasher13>,
+    patterns: Patterns<SubscriberId, Hasher13>,
+    watches: Watches,
+    settings: EngineSettings,
+    stats: EngineStats,
+    hasher: Hasher13,
+    random: fastrand::Rng,
+    /// Serial number of the last pushed frame, see [`crate::reply::Push::frame`].
+    frames: u64,
+    /// CLIENT PAUSE lasts until then, ms since 1970: nothing is removed by expiry meanwhile.
+    paused_until_ms: i64,
+}
+
+/// What the engine counts for INFO.
+#[derive(Debug, Default, Clone)]
+struct EngineStats {
+    /// Keys removed because their time had come.
+    expired_keys: u64,
+    /// Reads that found their key.
+    hits: u64,
+    /// Reads that did not.
+    misses: u64,
+    /// Changes since the start, as `rdb_changes_since_last_save` counts them.
+    changes: u64,
+    /// Messages published.
+    published: u64,
+    /// Deliveries of them that were queued.
+    delivered: u64,
+    /// Passwords refused.
+    auth_denied: u64,
+    /// Time spent in active expiry, microseconds.
+    expire_us: u64,
+}
+
+/// One command on its way through the engine: who called, when, and where answers to others go.
+struct Turn<'t, H> {
+    /// Who called.
+    caller: &'t mut Caller,
+    /// When.
+    now: Now,
+    /// The surroundings.
+    host: &'t mut H,
+}
+
+impl Engine {
+    /// An engine without data. The seed keys all hashing and starts the random picks; draw it afresh for every
+    /// process, for whoever knows it can make keys collide.
+    pub fn new(seed: [u64; 2], settings: EngineSettings) -> Self {
+        let hasher = Hasher13::new(seed[0], seed[1]);
+        Engine {
+            databases: (0..settings.databases).map(|_| Keyspace::new(hasher)).collect(),
+            channels: Router::new(hasher),
+            shards: Router::new(hasher),
+            patterns: Patterns::new(hasher),
+            watches: Watches::default(),
+            settings,
+            stats: EngineStats::default(),
+            hasher,
+            random: fastrand::Rng::with_seed(seed[0] ^ seed[1].rotate_left(32)),
+            frames: 0,
+            paused_until_ms: 0,
+        }
+    }
+
+    /// Whether a fresh connection must authenticate first.
+    pub fn requires_password(&self) -> bool {
+        self.settings.requirepass.is_some()
+    }
+
+    /// Forgets a connection: what it joined and what it watched. Proportional to these.
+    pub fn disconnect(&mut self, caller: &mut Caller) {
+        self.watches.unwatch(caller);
+        self.leave_everything(caller);
+    }
+
+    /// Executes one command, whose words were read already.
+    pub fn execute<'e, H: Host>(
+        &'e mut self,
+        caller: &mut Caller,
+        command: &Command<'_>,
+        now: Now,
+        host: &mut H,
+    ) -> Reply<'e> {
+        let turn = &mut Turn { caller, now, host };
+        let reply = match command {
+            Command::Auth(auth) => self.auth(turn, auth),
+            Command::ClientGetname => Ok(self.client_getname(turn)),
+            Command::ClientHelp => Ok(introspect::help(CommandId::CLIENT)),
+            Command::ClientId => Ok(Reply::Integer(turn.caller.id.0 as i64)),
+            Command::ClientInfo => Ok(self.client_info(turn)),
+            Command::ClientKill(kill) => self.client_kill(turn, kill),
+            Command::ClientList(list) => Ok(self.client_list(turn, list)),
+            Command::ClientNoEvict(mark) => Ok(self.client_no_evict(turn, mark)),
+            Command::ClientNoTouch(mark) => Ok(self.client_no_touch(turn, mark)),
+            Command::ClientPause(pause) => self.client_pause(turn, pause),
+            Command::ClientReply(mode) => Ok(self.client_reply(turn, mode)),
+            Command::ClientSetinfo(info) => Ok(self.client_setinfo(turn, info)),
+            Command::ClientSetname(name) => self.client_setname(turn, name),
+            Command::ClientTracking(tracking) => self.client_tracking(tracking),
+            Command::ClientUnpause => self.client_unpause(turn),
+            Command::Command => Ok(introspect::all()),
+            Command::CommandCount => Ok(introspect::count()),
+            Command::CommandDocs(docs) => Ok(introspect::docs(docs.command_names)),
+            Command::CommandGetkeys(request) => Ok(introspect::keys(request.request)),
+            Command::CommandGetkeysandflags(request) => Ok(introspect::keys_and_flags(request.request)),
+            Command::CommandHelp => Ok(introspect::help(CommandId::COMMAND)),
+            Command::CommandInfo(info) => Ok(introspect::info(info.command_names)),
+            Command::CommandList(list) => Ok(introspect::list(list.filter, &matches_name)),
+            Command::ConfigGet(get) => Ok(self.config_get(turn, get)),
+            Command::ConfigHelp => Ok(introspect::help(CommandId::CONFIG)),
+            Command::ConfigResetstat => self.config_resetstat(turn),
+            Command::ConfigSet(set) => self.config_set(turn, set),
+            Command::Dbsize => Ok(self.dbsize(turn)),
+            Command::DebugHelp => Ok(introspect::help(CommandId::DEBUG)),
+            Command::DebugLog(line) => self.debug_log(turn, line),
+            Command::DebugSetActiveExpire(set) => Ok(self.debug_set_active_expire(set)),
+            Command::DebugSleep(sleep) => self.debug_sleep(turn, sleep),
+            Command::Decr(decr) => self.decr(turn, decr),
+            Command::Decrby(decrby) => self.decrby(turn, decrby),
+            Command::Del(del) => self.del(turn, del),
+            Command::Discard => self.discard(turn.caller),
+            Command::Echo(echo) => Ok(self.echo(echo)),
+            Command::Exec => self.exec(turn),
+            Command::Exists(exists) => self.exists(turn, exists),
+            Command::Expire(expire) => self.expire(turn, expire),
+            Command::Expireat(expire) => self.expireat(turn, expire),
+            Command::Flushall(_) => self.flushall(turn),
+            Command::Flushdb(_) => self.flushdb(turn),
+            Command::FunctionFlush(_) => Ok(Reply::OK),
+            Command::FunctionHelp => Ok(introspect::help(CommandId::FUNCTION)),
+            Command::FunctionList(_) => Ok(Reply::Array(Vec::new())),
+            Command::FunctionStats => Ok(self.function_stats()),
+            Command::Get(get) => self.get(turn, get),
+            Command::Hello(hello) => self.hello(turn, hello),
+            Command::Incr(incr) => self.incr(turn, incr),
+            Command::Incrby(incrby) => self.incrby(turn, incrby),
+            Command::Info(info) => Ok(self.info(turn, info.sections)),
+            Command::Keys(keys) => self.keys(turn, keys),
+            Command::Mget(mget) => self.mget(turn, mget),
+            Command::Mset(mset) => self.mset(turn, mset),
+            Command::Multi => self.multi(turn.caller),
+            Command::ObjectEncoding(object) => self.object_encoding(turn, object),
+            Command::ObjectHelp => Ok(introspect::help(CommandId::OBJECT)),
+            Command::Persist(persist) => self.persist(turn, persist),
+            Command::Pexpire(expire) => self.pexpire(turn, expire),
+            Command::Pexpireat(expire) => self.pexpireat(turn, expire),
+            Command::Ping(ping) => Ok(self.ping(turn, ping)),
+            Command::Psetex(psetex) => self.psetex(turn, psetex),
+            Command::Psubscribe(join) => Ok(self.psubscribe(turn, join.patterns)),
+            Command::Pttl(pttl) => self.pttl(turn, pttl),
+            Command::Publish(publish) => Ok(self.publish(turn, publish)),
+            Command::PubsubChannels(channels) => Ok(self.pubsub_channels(channels.pattern)),
+            Command::PubsubHelp => Ok(introspect::help(CommandId::PUBSUB)),
+            Command::PubsubNumpat => Ok(Reply::count(self.patterns.len())),
+            Command::PubsubNumsub(names) => Ok(self.pubsub_numsub(names.channels)),
+            Command::PubsubShardchannels(channels) => Ok(self.pubsub_shardchannels(channels.pattern)),
+            Command::PubsubShardnumsub(names) => Ok(self.pubsub_shardnumsub(names.shardchannels)),
+            Command::Punsubscribe(leave) => Ok(self.punsubscribe(turn, leave.patterns)),
+            Command::Quit => Ok(self.quit(turn)),
+            Command::Reset => Ok(self.reset(turn)),
+            Command::Sadd(sadd) => self.sadd(turn, sadd),
+            Command::Scan(scan) => self.scan(turn, scan),
+            Command::Scard(scard) => self.scard(turn, scard),
+            Command::Sdiff(sdiff) => self.sdiff(turn, sdiff),
+            Command::Sdiffstore(sdiffstore) => self.sdiffstore(turn, sdiffstore),
+            Command::Select(select) => self.select(turn, select),
+            Command::Set(set) => self.set(turn, set),
+            Command::Setex(setex) => self.setex(turn, setex),
+            Command::Shutdown(shutdown) => self.shutdown(turn, shutdown),
+            Command::Sinter(sinter) => self.sinter(turn, sinter),
+            Command::Sintercard(sintercard) => self.sintercard(turn, sintercard),
+            Command::Sinterstore(sinterstore) => self.sinterstore(turn, sinterstore),
+            Command::Sismember(sismember) => self.sismember(turn, sismember),
+            Command::Smembers(smembers) => self.smembers(turn, smembers),
+            Command::Smismember(smismember) => self.smismember(turn, smismember),
+            Command::Smove(smove) => self.smove(turn, smove),
+            Command::Spop(spop) => self.spop(turn, spop),
+            Command::Spublish(publish) => Ok(self.spublish(turn, publish)),
+            Command::Srandmember(srandmember) => self.srandmember(turn, srandmember),
+            Command::Srem(srem) => self.srem(turn, srem),
+            Command::Sscan(sscan) => self.sscan(turn, sscan),
+            Command::Ssubscribe(join) => Ok(self.ssubscribe(turn, join.shardchannels)),
+            Command::Subscribe(join) => Ok(self.subscribe(turn, join.channels)),
+            Command::Sunion(sunion) => self.sunion(turn, sunion),
+            Command::Sunionstore(sunionstore) => self.sunionstore(turn, sunionstore),
+            Command::Sunsubscribe(leave) => Ok(self.sunsubscribe(turn, leave.shardchannels)),
+            Command::Swapdb(swap) => self.swapdb(turn, swap),
+            Command::Time => Ok(self.time(turn)),
+            Command::Ttl(ttl) => self.ttl(turn, ttl),
+            Command::Type(kind) => self.kind(turn, kind),
+            Command::Unlink(unlink) => self.unlink(turn, unlink),
+            Command::Unsubscribe(leave) => Ok(self.unsubscribe(turn, leave.channels)),
+            Command::Unwatch => self.unwatch(turn.caller),
+            Command::Watch(watch) => self.watch(turn, watch.keys),
+        };
+        reply.unwrap_or_else(Reply::Error)
+    }
+}
+
+/// Whether a command's name matches a pattern, whatever the case.
+fn matches_name(pattern: &[u8], name: &[u8]) -> bool {
+    Glob::new_nocase(pattern).matches(name)
+}

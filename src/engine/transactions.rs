@@ -1,0 +1,104 @@
+//! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
+//!
+//! EXEC is a loop, not a value: it answers how many commands were queued, and the session runs them one by one with
+//! [`Engine::exec_next`], encoding each reply before the next command runs.
+
+use crate::command::{Args, Command, OwnedArgs, Spec};
+use crate::reply::{CommandError, Reply};
+
+use super::caller::{Caller, Transaction};
+use super::host::{Host, Now};
+use super::{Engine, Turn};
+
+impl Engine {
+    pub(super) fn multi(&mut self, caller: &mut Caller) -> Result<Reply<'_>, CommandError> {
+        if caller.transaction.is_some() {
+            return Err(CommandError::NestedMulti);
+        }
+        caller.transaction = Some(Box::default());
+        Ok(Reply::OK)
+    }
+
+    pub(super) fn discard(&mut self, caller: &mut Caller) -> Result<Reply<'_>, CommandError> {
+        if caller.transaction.take().is_none() {
+            return Err(CommandError::DiscardWithoutMulti);
+        }
+        self.watches.unwatch(caller);
+        Ok(Reply::OK)
+    }
+
+    pub(super) fn watch<H: Host>(&mut self, turn: &mut Turn<'_, H>, keys: Args<'_>) -> Result<Reply<'_>, CommandError> {
+        if turn.caller.transaction.is_some() {
+            return Err(CommandError::WatchInMulti);
+        }
+        for key in keys.iter() {
+            // A key already due is removed first, so that its removal later does not look like a change.
+            let hashed = self.key(key);
+            self.expire_if_due(turn, hashed);
+            self.watches.watch(turn.caller, key);
+        }
+        Ok(Reply::OK)
+    }
+
+    pub(super) fn unwatch(&mut self, caller: &mut Caller) -> Result<Reply<'_>, CommandError> {
+        self.watches.unwatch(caller);
+        Ok(Reply::OK)
+    }
+
+    /// Decides whether the transaction runs; the answer to a broken watch is a null array.
+    pub(super) fn exec<H: Host>(&mut self, turn: &mut Turn<'_, H>) -> Result<Reply<'_>, CommandError> {
+        let Some(transaction) = turn.caller.transaction.as_deref() else {
+            return Err(CommandError::ExecWithoutMulti);
+        };
+        let (aborted, queued) = (transaction.aborted, transaction.queue.len());
+        let broken = self.watches.is_broken(turn.caller.id) || self.watched_key_is_due(turn.caller, turn.now);
+        self.watches.unwatch(turn.caller);
+        if aborted || broken {
+            turn.caller.transaction = None;
+            return if aborted { Err(CommandError::ExecAborted) } else { Ok(Reply::NilArray) };
+        }
+        if let Some(transaction) = turn.caller.transaction.as_deref_mut() {
+            transaction.ran = Some(0);
+        }
+        Ok(Reply::Exec(queued))
+    }
+
+    /// Runs the next queued command after [`Reply::Exec`] and tells which it was; `None` when all have run, which ends the transaction.
+    pub fn exec_next<'e, H: Host>(
+        &'e mut self,
+        caller: &mut Caller,
+        now: Now,
+        host: &mut H,
+    ) -> Option<(&'static Spec, Reply<'e>)> {
+        // It stays with its caller while it runs, for CLIENT LIST and CLIENT INFO tell of it.
+        let transaction = caller.transaction.as_deref_mut()?;
+        let at = transaction.ran?;
+        let Some((spec, args)) = transaction.queue.get_mut(at).map(|(spec, args)| (*spec, std::mem::take(args))) else {
+            caller.transaction = None;
+            return None;
+        };
+        transaction.ran = Some(at + 1);
+        let reply = match Command::parse(spec, args.as_args()) {
+            Ok(command) => self.execute(caller, &command, now, host),
+            Err(error) => Reply::Error(error),
+        };
+        Some((spec, reply))
+    }
+
+    /// A watched key whose time has come counts as changed even before it is removed.
+    fn watched_key_is_due(&self, caller: &Caller, now: Now) -> bool {
+        let watched = caller.extras.as_ref().map_or(&[][..], |extras| &extras.watched);
+        watched.iter().any(|(db, key)| {
+            let keyspace = self.databases.get(usize::from(*db));
+            keyspace.is_some_and(|keyspace| keyspace.is_due(self.key(key), now.unix_ms()))
+        })
+    }
+}
+
+impl Transaction {
+    /// Heap bytes of the queued commands.
+    pub fn heap_bytes(&self) -> usize {
+        let places = self.queue.capacity() * size_of::<(&'static Spec, OwnedArgs)>();
+        places + self.queue.iter().map(|(_, args)| args.heap_bytes()).sum::<usize>()
+    }
+}
