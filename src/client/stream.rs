@@ -1,0 +1,197 @@
+//! The socket under a connection: opened within a time, switched between blocking and polling only when needed.
+//!
+//! Invariant: `nonblocking`, `read_timeout` and `write_timeout` mirror the socket, so that a client that always waits
+//! the same way pays no system call for saying so.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+#[cfg(unix)]
+use std::os::fd::{AsRawFd, RawFd};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+
+use super::Address;
+
+/// How long an operation may wait.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Wait {
+    /// As long as it takes.
+    Forever,
+    /// Not after this.
+    Until(Instant),
+    /// Not at all.
+    Never,
+}
+
+impl Wait {
+    pub(super) fn within(timeout: Option<Duration>) -> Self {
+        // A timeout past the end of the clock is none.
+        timeout.and_then(|timeout| Instant::now().checked_add(timeout)).map_or(Wait::Forever, Wait::Until)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Stream {
+    socket: Socket,
+    nonblocking: bool,
+    read_timeout: Option<Duration>,
+    write_timeout: Option<Duration>,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Stream {
+    pub(super) fn connect(address: &Address, timeout: Option<Duration>) -> io::Result<Self> {
+        let socket = match address {
+            Address::Tcp { host, port } => Socket::Tcp(connect_tcp(host, *port, timeout)?),
+            #[cfg(unix)]
+            Address::Unix(path) => {
+                let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
+                let address = socket2::SockAddr::unix(path)?;
+                match timeout {
+                    Some(timeout) => socket.connect_timeout(&address, timeout)?,
+                    None => socket.connect(&address)?,
+                }
+                Socket::Unix(socket.into())
+            }
+            #[cfg(not(unix))]
+            Address::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
+        };
+        Ok(Stream { socket, nonblocking: false, read_timeout: None, write_timeout: None })
+    }
+
+    /// Reads what is there, or waits for it. None when nothing came in time; 0 at the end of the stream.
+    pub(super) fn read(&mut self, buf: &mut [u8], wait: Wait) -> io::Result<Option<usize>> {
+        let Some(timeout) = self.prepare(wait)? else { return Ok(None) };
+        if !self.nonblocking && self.read_timeout != timeout {
+            self.socket.set_read_timeout(timeout)?;
+            self.read_timeout = timeout;
+        }
+        in_time(|| self.socket.read(buf))
+    }
+
+    /// Writes some of `bytes`. None when there was no room in time.
+    pub(super) fn write(&mut self, bytes: &[u8], wait: Wait) -> io::Result<Option<usize>> {
+        // Between two polls there is nearly always room: do not leave the mode for it.
+        if self.nonblocking
+            && let Some(count) = in_time(|| self.socket.write(bytes))?
+        {
+            return Ok(Some(count));
+        }
+        let Some(timeout) = self.prepare(wait)? else { return Ok(None) };
+        if !self.nonblocking && self.write_timeout != timeout {
+            self.socket.set_write_timeout(timeout)?;
+            self.write_timeout = timeout;
+        }
+        in_time(|| self.socket.write(bytes))
+    }
+
+    /// Sets the mode; gives the timeout to wait with, or none when the time is over.
+    fn prepare(&mut self, wait: Wait) -> io::Result<Option<Option<Duration>>> {
+        let nonblocking = matches!(wait, Wait::Never);
+        if self.nonblocking != nonblocking {
+            self.socket.set_nonblocking(nonblocking)?;
+            self.nonblocking = nonblocking;
+        }
+        Ok(match wait {
+            Wait::Forever | Wait::Never => Some(None),
+            Wait::Until(deadline) => match deadline.saturating_duration_since(Instant::now()) {
+                Duration::ZERO => None,
+                // Rounded up: a socket takes microseconds, and reads zero as forever.
+                left => Some(Some(left.max(Duration::from_micros(1)))),
+            },
+        })
+    }
+
+    #[cfg(unix)]
+    pub(super) fn as_raw_fd(&self) -> RawFd {
+        match &self.socket {
+            Socket::Tcp(stream) => stream.as_raw_fd(),
+            Socket::Unix(stream) => stream.as_raw_fd(),
+        }
+    }
+}
+
+fn connect_tcp(host: &str, port: u16, timeout: Option<Duration>) -> io::Result<TcpStream> {
+    let wait = Wait::within(timeout);
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in (host, port).to_socket_addrs()? {
+        let attempt = match wait {
+            Wait::Until(deadline) => match deadline.saturating_duration_since(Instant::now()) {
+                Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+                left => TcpStream::connect_timeout(&address, left),
+            },
+            Wait::Forever | Wait::Never => TcpStream::connect(address),
+        };
+        match attempt {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn in_time(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
+    loop {
+        match operation() {
+            Ok(count) => return Ok(Some(count)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => return Ok(None),
+                _ => return Err(error),
+            },
+        }
+    }
+}
+
+impl Socket {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.read(buf),
+            #[cfg(unix)]
+            Socket::Unix(stream) => stream.read(buf),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.write(bytes),
+            #[cfg(unix)]
+            Socket::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_nonblocking(nonblocking),
+            #[cfg(unix)]
+            Socket::Unix(stream) => stream.set_nonblocking(nonblocking),
+        }
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_read_timeout(timeout),
+            #[cfg(unix)]
+            Socket::Unix(stream) => stream.set_read_timeout(timeout),
+        }
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_write_timeout(timeout),
+            #[cfg(unix)]
+            Socket::Unix(stream) => stream.set_write_timeout(timeout),
+        }
+    }
+}
