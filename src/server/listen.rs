@@ -1,0 +1,192 @@
+//! Listeners: opened all or none, announced in one line, one accepting task each.
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use crate::engine::{Caller, SubscriberId};
+use crate::error::Error;
+use crate::limits::ACCEPTS_PER_WAKE;
+use crate::protocol::resp::reply::encode;
+use crate::reply::{CommandError, Reply};
+use crate::transport::{Peer, Reader, TcpDoor, UnixDoor, Writer};
+
+use super::config::socket_folder::prepare;
+use super::config::{Config, Place};
+use super::serve::serve;
+use super::session::{Session, State};
+use super::{Inner, Shared, log, unix_us};
+
+/// All listeners of a server.
+pub(super) struct Doors {
+    tcp: Vec<TcpDoor>,
+    unix: Option<UnixDoor>,
+}
+
+/// One listener, in the hands of its task.
+enum Door {
+    Tcp(TcpDoor),
+    Unix(UnixDoor),
+}
+
+/// Opens every listener, or none.
+pub(super) fn open(config: &Config) -> Result<Doors, Error> {
+    let mut doors = Doors { tcp: Vec::new(), unix: None };
+    let backlog = config.settings.tcp_backlog();
+    for address in config.tcp_addresses() {
+        match TcpDoor::listen(address.socket, backlog) {
+            Ok(door) => doors.tcp.push(door),
+            // As Redis: an address written with a leading `-` may be missing on this machine.
+            Err(error) if address.optional && is_missing(&error) => {}
+            Err(error) => return Err(Error::listen(address.socket, error)),
+        }
+    }
+    if let Some(unix) = &config.unix {
+        if unix.unasked {
+            prepare(&unix.path, &Place::of_process()).map_err(|error| Error::listen(unix.path.display(), error))?;
+        }
+        let opened = UnixDoor::listen(&unix.path, unix.mode, backlog);
+        doors.unix = Some(opened.map_err(|error| Error::listen(unix.path.display(), error))?);
+    }
+    if doors.tcp.is_empty() && doors.unix.is_none() {
+        return Err(Error::usage("nowhere to listen: no TCP port and no Unix socket"));
+    }
+    Ok(doors)
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+}
+
+impl Doors {
+    /// The first TCP port, 0 when there is none.
+    pub(super) fn tcp_port(&self) -> u16 {
+        self.addresses().first().map_or(0, SocketAddr::port)
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        self.tcp.iter().filter_map(|door| door.address().ok()).collect()
+    }
+
+    /// Each listener as INFO shows it.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let addresses = self.addresses();
+        if let Some(first) = addresses.first() {
+            let binds: String = addresses.iter().map(|address| format!(",bind={}", address.ip())).collect();
+            names.push(format!("tcp{binds},port={}", first.port()));
+        }
+        if let Some(unix) = &self.unix {
+            names.push(format!("unix,bind={}", unix.path().display()));
+        }
+        names
+    }
+
+    /// The start line: where the server listens.
+    pub(super) fn describe(&self) -> String {
+        let tcp = self.addresses().into_iter().map(|address| format!("tcp {address}"));
+        let unix = self.unix.iter().map(|door| format!("unix {}", door.path().display()));
+        tcp.chain(unix).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Starts one accepting task for each listener.
+pub(super) fn spawn(shared: &Rc<Shared>, doors: Doors) -> Vec<JoinHandle<()>> {
+    let tcp = doors.tcp.into_iter().map(Door::Tcp);
+    let all = tcp.chain(doors.unix.map(Door::Unix));
+    all.map(|door| tokio::task::spawn_local(accept_all(Rc::clone(shared), door))).collect()
+}
+
+async fn accept_all(shared: Rc<Shared>, door: Door) {
+    loop {
+        // Others get their share while connections pour in.
+        for _ in 0..ACCEPTS_PER_WAKE {
+            let keepalive = shared.inner.borrow().table.settings.tcp_keepalive_s();
+            let keepalive = (keepalive > 0).then(|| Duration::from_secs(keepalive.into()));
+            let accepted = match &door {
+                Door::Tcp(door) => door.accept(keepalive).await,
+                Door::Unix(door) => door.accept().await,
+            };
+            match accepted {
+                Ok((reader, writer, peer)) => admit(&shared, reader, writer, peer),
+                Err(error) if is_of_one_connection(&error) => {}
+                Err(error) => {
+                    log::warning(format_args!("cannot accept a connection: {error}"));
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Errors that concern a connection that is gone already, not the listener.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, InvalidInput, NotConnected};
+    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | InvalidInput | NotConnected)
+}
+
+/// Makes a session of a connection and starts its task, unless limits forbid it.
+fn admit(shared: &Rc<Shared>, reader: Reader, writer: Writer, peer: Peer) {
+    shared.count_activity();
+    let inner = &mut *shared.inner.borrow_mut();
+    inner.table.now.unix_us = unix_us();
+    if let Err(error) = inner.may_connect(&peer) {
+        inner.table.stats.rejected_connections += 1;
+        let mut line = Vec::new();
+        encode(&Reply::Error(error), 2, &mut line);
+        // The peer may be gone or refuse to read; it is turned away either way.
+        let _ = writer.try_write(&[IoSlice::new(&line)]);
+        return;
+    }
+    inner.table.stats.connections += 1;
+    let id = inner.table.next_client_id();
+    let now_ms = inner.table.now.unix_us / 1000;
+    let place = inner.table.sessions.vacant_entry();
+    let subscriber = SubscriberId(place.key() as u32);
+    let mut caller = Caller::new(id, subscriber);
+    caller.local = peer.is_local();
+    caller.authenticated = !inner.engine.requires_password();
+    let peer = Box::new(peer);
+    log::verbose(format_args!("client id={} addr={} connected", id.0, peer.addr()));
+    place.insert(Session {
+        id,
+        subscriber,
+        caller: Some(caller),
+        resp: 2,
+        subscribed: false,
+        decoder: Default::default(),
+        inbox: Default::default(),
+        outbox: Default::default(),
+        writer,
+        peer,
+        waker: None,
+        state: State::Open,
+        queued_for_flush: false,
+        over_soft_since_ms: None,
+        created_ms: now_ms,
+        active_ms: now_ms,
+        last_command: None,
+        net_in: 0,
+        net_out: 0,
+        commands: 0,
+        dropped: 0,
+    });
+    tokio::task::spawn_local(serve(Rc::clone(shared), subscriber, id, reader));
+}
+
+impl Inner {
+    fn may_connect(&self, peer: &Peer) -> Result<(), CommandError> {
+        if self.table.sessions.len() >= self.table.settings.maxclients() {
+            return Err(CommandError::TooManyClients);
+        }
+        // Without a password only this machine is let in, wherever the listener is bound.
+        if self.table.settings.protected_mode() && !self.engine.requires_password() && !peer.is_local() {
+            return Err(CommandError::ProtectedMode);
+        }
+        Ok(())
+    }
+}

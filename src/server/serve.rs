@@ -1,0 +1,118 @@
+//! One task per connection: fill, turn, flush.
+//!
+//! Invariant: a task runs at most one turn before it yields, unless nothing more can have arrived.
+
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use tokio::io::ReadBuf;
+
+use crate::engine::{ClientId, SubscriberId};
+use crate::limits::OUTBOX_PAUSE_BYTES;
+use crate::transport::Reader;
+
+use super::Shared;
+use super::outbox::Flushed;
+use super::session::State;
+
+/// What a task does next.
+enum Next {
+    /// Let others run, then go on.
+    Yield,
+    /// The session is over.
+    End,
+}
+
+/// Serves one connection until it ends.
+pub(super) async fn serve(shared: Rc<Shared>, subscriber: SubscriberId, id: ClientId, mut reader: Reader) {
+    while let Next::Yield = std::future::poll_fn(|context| step(&shared, subscriber, id, &mut reader, context)).await {
+        tokio::task::yield_now().await;
+    }
+    shared.remove(subscriber, id);
+}
+
+/// One step: send what is due, then execute what has arrived. Ready after a turn that may have left something,
+/// pending until the peer or another session has something for this one.
+fn step(
+    shared: &Shared,
+    subscriber: SubscriberId,
+    id: ClientId,
+    reader: &mut Reader,
+    context: &mut Context<'_>,
+) -> Poll<Next> {
+    loop {
+        match shared.readiness(subscriber, id, context) {
+            Readiness::Over => return Poll::Ready(Next::End),
+            Readiness::Waits => return Poll::Pending,
+            Readiness::More => {
+                shared.turn_again(subscriber);
+                return Poll::Ready(Next::Yield);
+            }
+            Readiness::Reads => {}
+        }
+        let scratch = &mut *shared.scratch.borrow_mut();
+        let mut buf = ReadBuf::new(scratch);
+        let read = match reader.poll_read(context, &mut buf) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(read) => read,
+        };
+        match read {
+            Ok(0) => return Poll::Ready(Next::End),
+            Ok(_) => {
+                shared.turn_over(subscriber, buf.filled());
+                if buf.remaining() == 0 {
+                    return Poll::Ready(Next::Yield);
+                }
+                // The read left room, so that nothing more was there: the next one only registers the task.
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Poll::Ready(Next::End),
+        }
+    }
+}
+
+/// What a session can do now.
+enum Readiness {
+    /// Read from its peer.
+    Reads,
+    /// Execute what it has read already.
+    More,
+    /// Nothing until it is woken.
+    Waits,
+    /// It has ended.
+    Over,
+}
+
+impl Shared {
+    /// Sends what the session has and tells how it goes on; its task is registered for whatever must come first.
+    fn readiness(&self, subscriber: SubscriberId, id: ClientId, context: &mut Context<'_>) -> Readiness {
+        let table = &mut self.inner.borrow_mut().table;
+        let Some(session) = table.session(subscriber, id) else { return Readiness::Over };
+        if !session.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            session.waker = Some(context.waker().clone());
+        }
+        loop {
+            match session.flush() {
+                Ok(Flushed::All) => break,
+                Ok(Flushed::Partly) => {}
+                Err(_) => return Readiness::Over,
+            }
+            match session.writer.poll_writable(context) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(_)) => return Readiness::Over,
+                Poll::Pending => break,
+            }
+        }
+        let readiness = match session.state {
+            State::Doomed => Readiness::Over,
+            State::Draining if session.outbox.is_empty() => Readiness::Over,
+            State::Draining | State::Paused => Readiness::Waits,
+            State::Open if session.outbox.bytes() >= OUTBOX_PAUSE_BYTES => Readiness::Waits,
+            State::Open if session.inbox.more => Readiness::More,
+            State::Open => Readiness::Reads,
+        };
+        table.reclaim_buffer(subscriber);
+        readiness
+    }
+}

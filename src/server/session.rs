@@ -1,0 +1,176 @@
+//! One connection on the server's side, and its turn: requests in, replies and pushes out.
+//!
+//! Invariant: [`turn`] contains no `await` and leaves no borrow behind; everything it needs is lent to it.
+
+use std::io;
+use std::task::Waker;
+
+use crate::command::Spec;
+use crate::engine::{Caller, ClientFacts, ClientId, SubscriberId};
+use crate::protocol::resp::Decoder;
+use crate::transport::{Peer, Writer};
+
+use super::outbox::{Flushed, Outbox};
+
+/// One connection.
+pub(super) struct Session {
+    pub(super) id: ClientId,
+    pub(super) subscriber: SubscriberId,
+    /// Away while its own turn runs.
+    pub(super) caller: Option<Caller>,
+    /// RESP version its pushes are encoded in; follows the caller's at the end of each command.
+    pub(super) resp: u8,
+    /// True while anything is joined: decides the class of its output limits.
+    pub(super) subscribed: bool,
+    pub(super) decoder: Decoder,
+    pub(super) inbox: Inbox,
+    pub(super) outbox: Outbox,
+    pub(super) writer: Writer,
+    pub(super) peer: Box<Peer>,
+    /// Wakes the task that serves this session.
+    pub(super) waker: Option<Waker>,
+    pub(super) state: State,
+    /// In the table's list of sessions with fresh output.
+    pub(super) queued_for_flush: bool,
+    /// When the soft limit of its output was first exceeded, ms since 1970.
+    pub(super) over_soft_since_ms: Option<u64>,
+    pub(super) created_ms: u64,
+    pub(super) active_ms: u64,
+    pub(super) last_command: Option<&'static Spec>,
+    pub(super) net_in: u64,
+    pub(super) net_out: u64,
+    pub(super) commands: u64,
+    /// Pushes lost because this session could not take them.
+    pub(super) dropped: u64,
+}
+
+/// Where a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Serving.
+    Open,
+    /// Held back by CLIENT PAUSE: its next command waits.
+    Paused,
+    /// No more requests are read; it ends when its outbox is sent.
+    Draining,
+    /// It ends now; unsent output is lost.
+    Doomed,
+}
+
+/// Bytes received and not yet executed.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    bytes: Vec<u8>,
+    /// Start of the first request not yet executed.
+    at: usize,
+    /// A complete request may be waiting, so that the next turn need not read first.
+    pub(super) more: bool,
+}
+
+impl Inbox {
+    /// Bytes waiting.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// Room left before the buffer must grow.
+    pub(super) fn free(&self) -> usize {
+        self.bytes.capacity() - self.bytes.len()
+    }
+
+    /// Heap bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Takes the waiting bytes out for a turn; give back what remains with [`Inbox::put_back`].
+    pub(super) fn take(&mut self) -> (Vec<u8>, usize) {
+        (std::mem::take(&mut self.bytes), std::mem::take(&mut self.at))
+    }
+
+    /// Gives back a buffer of which everything before `at` is done.
+    pub(super) fn put_back(&mut self, mut bytes: Vec<u8>, at: usize) {
+        if at == bytes.len() {
+            return;
+        }
+        // Moving the rest is paid for by the half that is gone.
+        if at > bytes.len() / 2 {
+            bytes.drain(..at);
+            self.at = 0;
+        } else {
+            self.at = at;
+        }
+        self.bytes = bytes;
+    }
+
+    /// Appends bytes that have just arrived.
+    pub(super) fn extend(&mut self, fresh: &[u8]) {
+        self.bytes.extend_from_slice(fresh);
+    }
+
+    /// Keeps a copy of bytes that arrived in a buffer lent for one turn.
+    pub(super) fn keep(&mut self, rest: &[u8]) {
+        debug_assert!(self.bytes.is_empty());
+        self.bytes.extend_from_slice(rest);
+        self.at = 0;
+    }
+}
+
+impl Session {
+    /// Sends what the peer will take.
+    ///
+    /// # Errors
+    /// The connection is gone: doom the session.
+    pub(super) fn flush(&mut self) -> io::Result<Flushed> {
+        let before = self.outbox.bytes();
+        let writer = &self.writer;
+        let flushed = self.outbox.flush(|slices| writer.try_write(slices));
+        self.net_out += (before - self.outbox.bytes()) as u64;
+        flushed
+    }
+
+    /// What CLIENT LIST tells; the caller's part is missing while its own turn runs.
+    pub(super) fn facts(&self, now_ms: u64) -> ClientFacts {
+        let outbox_bytes = self.outbox.bytes();
+        let mut facts = ClientFacts {
+            id: self.id,
+            addr: self.peer.addr(),
+            laddr: self.peer.laddr(),
+            fd: self.writer.fd(),
+            age_s: now_ms.saturating_sub(self.created_ms) / 1000,
+            idle_s: now_ms.saturating_sub(self.active_ms) / 1000,
+            inbox_bytes: self.inbox.len(),
+            inbox_free: self.inbox.free(),
+            outbox_bytes,
+            outbox_shared: self.outbox.shared_items(),
+            total_bytes: self.heap_bytes() + size_of::<Session>(),
+            last_command: self.last_command.map_or("NULL", |spec| spec.name),
+            resp: self.resp,
+            net_in: self.net_in,
+            net_out: self.net_out,
+            commands: self.commands,
+            closing: matches!(self.state, State::Draining | State::Doomed),
+            paused: self.state == State::Paused,
+            unix: self.peer.is_unix(),
+            dropped: self.dropped,
+            ..ClientFacts::default()
+        };
+        if let Some(caller) = &self.caller {
+            caller.describe(&mut facts);
+        }
+        facts
+    }
+
+    /// True once a password was given, or when none is needed. Ask between turns only.
+    pub(super) fn is_authenticated(&self) -> bool {
+        self.caller.as_ref().is_some_and(|caller| caller.authenticated)
+    }
+
+    /// Heap bytes of buffers and of what the caller holds.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.inbox.bytes.capacity()
+            + self.outbox.heap_bytes()
+            + self.caller.as_ref().map_or(0, Caller::heap_bytes)
+            + size_of::<Peer>()
+    }
+}

@@ -1,0 +1,361 @@
+//! All sessions, and the engine's window to them: the table implements [`Host`].
+//!
+//! Invariant: a push never removes a session. One that cannot take it is marked, and swept after the turn.
+//! Invariant: a frame is encoded at most once per RESP version and publication.
+
+use bytes::Bytes;
+use slab::Slab;
+
+use crate::command::Spec;
+use crate::engine::{Caller, ClientFacts, ClientId, CommandStats, EngineSettings, Facts, Host, Now, ProcessRequest};
+use crate::engine::{SubscriberId, Taken};
+use crate::limits::{BUFFER_POOL_MAX, FRAME_SHARED_BYTES, OUTBOX_BUFFER_BYTES};
+use crate::protocol::resp::Output;
+use crate::protocol::resp::reply::push as push_frame;
+use crate::reply::{CommandError, Push};
+
+use super::log;
+use super::outbox::Outbox;
+use super::session::{Session, State};
+use super::settings::{OutputClass, Settings};
+use super::stats::Stats;
+
+/// All sessions of a server, its settings and its counters.
+pub(super) struct Table {
+    pub(super) sessions: Slab<Session>,
+    pub(super) settings: Settings,
+    pub(super) stats: Stats,
+    pub(super) pause: Option<Pause>,
+    /// What only the process can do, asked for by commands and done after the turn.
+    pub(super) asked: Vec<ProcessRequest>,
+    /// Sessions with fresh output, each once.
+    pub(super) fresh: Vec<SubscriberId>,
+    /// Sessions to be removed.
+    pub(super) doomed: Vec<SubscriberId>,
+    /// Pushes for the session whose turn runs; they go after its reply.
+    pub(super) own: Outbox,
+    pub(super) now: Now,
+    running: Option<Running>,
+    frames: Frames,
+    pool: Vec<Vec<u8>>,
+    next_id: u64,
+}
+
+/// CLIENT PAUSE.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pause {
+    pub(super) until_ms: i64,
+    /// All commands wait, not only those that write.
+    pub(super) all: bool,
+}
+
+/// The session whose turn runs.
+struct Running {
+    subscriber: SubscriberId,
+    command: RunningCommand,
+}
+
+/// The command being executed, as far as others ask about it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RunningCommand {
+    /// RESP version of its reply.
+    pub(super) resp: u8,
+    pub(super) spec: Option<&'static Spec>,
+    /// Bytes of the requests that were read together with it, itself included.
+    pub(super) inbox_bytes: usize,
+    /// Bytes of its words; 0 where nothing can ask for them.
+    pub(super) words_bytes: usize,
+    /// Commands executed so far in the same turn.
+    pub(super) executed: u64,
+}
+
+/// One publication's frame, per RESP version.
+#[derive(Default)]
+struct Frames {
+    serial: u64,
+    versions: [Frame; 2],
+}
+
+#[derive(Default)]
+struct Frame {
+    bytes: Vec<u8>,
+    shared: Option<Bytes>,
+}
+
+impl Table {
+    pub(super) fn new(settings: Settings, stats: Stats) -> Self {
+        Table {
+            sessions: Slab::new(),
+            settings,
+            stats,
+            pause: None,
+            asked: Vec::new(),
+            fresh: Vec::new(),
+            doomed: Vec::new(),
+            own: Outbox::default(),
+            now: Now::default(),
+            running: None,
+            frames: Frames::default(),
+            pool: Vec::new(),
+            next_id: 1,
+        }
+    }
+
+    /// The id of the next connection.
+    pub(super) fn next_client_id(&mut self) -> ClientId {
+        let id = ClientId(self.next_id);
+        self.next_id += 1;
+        id
+    }
+
+    /// The session at `subscriber`, unless another took its place.
+    pub(super) fn session(&mut self, subscriber: SubscriberId, id: ClientId) -> Option<&mut Session> {
+        self.sessions.get_mut(subscriber.0 as usize).filter(|session| session.id == id)
+    }
+
+    /// Takes caller and outbox out for a turn; [`Table::end_turn`] puts them back.
+    pub(super) fn begin_turn(&mut self, subscriber: SubscriberId) -> Option<(Caller, Outbox)> {
+        let session = self.sessions.get_mut(subscriber.0 as usize)?;
+        let caller = session.caller.take()?;
+        let mut outbox = std::mem::take(&mut session.outbox);
+        if outbox.wants_buffer() {
+            outbox.lend(self.pool.pop().unwrap_or_default());
+        }
+        self.running = Some(Running { subscriber, command: RunningCommand::default() });
+        Some((caller, outbox))
+    }
+
+    /// Puts back what [`Table::begin_turn`] took.
+    pub(super) fn end_turn(&mut self, subscriber: SubscriberId, caller: Caller, outbox: Outbox) {
+        self.running = None;
+        let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
+        session.resp = caller.resp;
+        session.subscribed = caller.subscriptions() + caller.shard_subscriptions() > 0;
+        session.caller = Some(caller);
+        session.outbox = outbox;
+        self.mark_fresh(subscriber);
+    }
+
+    /// Tells which command of the running session is executed next.
+    pub(super) fn set_running(&mut self, command: RunningCommand) {
+        if let Some(running) = &mut self.running {
+            running.command = command;
+        }
+    }
+
+    /// One more command of the running turn was executed.
+    pub(super) fn count_executed(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.command.executed += 1;
+        }
+    }
+
+    /// Commands executed so far in the running turn.
+    pub(super) fn executed_in_turn(&self) -> u64 {
+        self.running.as_ref().map_or(0, |running| running.command.executed)
+    }
+
+    /// Puts a session on the list of those to flush.
+    pub(super) fn mark_fresh(&mut self, subscriber: SubscriberId) {
+        let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
+        if !session.queued_for_flush && !session.outbox.is_empty() {
+            session.queued_for_flush = true;
+            self.fresh.push(subscriber);
+        }
+    }
+
+    /// Takes a drained session's buffer back for others to use.
+    pub(super) fn reclaim_buffer(&mut self, subscriber: SubscriberId) {
+        let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
+        let Some(buffer) = session.outbox.take_buffer() else { return };
+        if self.pool.len() < BUFFER_POOL_MAX && buffer.capacity() <= 2 * OUTBOX_BUFFER_BYTES {
+            self.pool.push(buffer);
+        }
+    }
+
+    /// Ends a session for output past its limit, and answers whether it did.
+    pub(super) fn check_output(&mut self, subscriber: SubscriberId, bytes: usize) -> bool {
+        let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return true };
+        let class = if session.subscribed { OutputClass::Pubsub } else { OutputClass::Normal };
+        let limit = self.settings.output_limit(class);
+        let now_ms = self.now.unix_us / 1000;
+        let over_soft = limit.soft_bytes > 0 && bytes > limit.soft_bytes;
+        let since = match (over_soft, session.over_soft_since_ms) {
+            (true, since) => Some(since.unwrap_or(now_ms)),
+            (false, _) => None,
+        };
+        session.over_soft_since_ms = since;
+        let soft_for_s = since.map_or(0, |since| now_ms.saturating_sub(since) / 1000);
+        let reason = if limit.hard_bytes > 0 && bytes > limit.hard_bytes {
+            format!("over the hard limit of {} bytes", limit.hard_bytes)
+        } else if over_soft && soft_for_s >= limit.soft_seconds {
+            format!("over the soft limit of {} bytes for {soft_for_s} s", limit.soft_bytes)
+        } else {
+            return false;
+        };
+        self.cut_output(subscriber, bytes, &reason);
+        true
+    }
+
+    /// Ends a session for output it does not take: counts it, logs who, why and how much.
+    pub(super) fn cut_output(&mut self, subscriber: SubscriberId, bytes: usize, reason: &str) {
+        let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
+        if session.state == State::Doomed {
+            return;
+        }
+        let messages = session.outbox.pushes();
+        session.dropped += messages;
+        self.stats.outbox_limit_cuts += 1;
+        self.stats.dropped_messages += messages;
+        self.stats.dropped_bytes += bytes as u64;
+        let name = session.caller.as_ref().map_or(Vec::new(), |caller| caller.name().to_vec());
+        log::warning(format_args!(
+            "client id={} addr={} name={} cut: output {reason}; {bytes} bytes pending, {messages} messages lost",
+            session.id.0,
+            session.peer.addr(),
+            String::from_utf8_lossy(&name),
+        ));
+        self.doom(subscriber);
+    }
+
+    /// Marks a session for removal. Its unsent output is lost, at once.
+    pub(super) fn doom(&mut self, subscriber: SubscriberId) {
+        let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
+        if session.state != State::Doomed {
+            session.state = State::Doomed;
+            session.outbox.clear();
+            self.doomed.push(subscriber);
+        }
+    }
+}
+
+impl Frames {
+    /// The frame of a push in one RESP version, encoded if this is the first time it is asked for.
+    fn of(&mut self, push: &Push<'_>, version: u8) -> &mut Frame {
+        if self.serial != push.frame {
+            self.serial = push.frame;
+            for frame in &mut self.versions {
+                frame.bytes.clear();
+                frame.shared = None;
+            }
+        }
+        let frame = &mut self.versions[usize::from(version == 3)];
+        if frame.bytes.is_empty() && frame.shared.is_none() {
+            push_frame(&push.kind, version, &mut frame.bytes);
+            if frame.bytes.len() >= FRAME_SHARED_BYTES {
+                frame.shared = Some(Bytes::from(std::mem::take(&mut frame.bytes)));
+            }
+        }
+        frame
+    }
+}
+
+impl Frame {
+    fn append_to(&self, outbox: &mut Outbox) {
+        match &self.shared {
+            Some(bytes) => outbox.shared(bytes.clone()),
+            None => outbox.extend(&self.bytes),
+        }
+        outbox.count_push();
+    }
+}
+
+impl Host for Table {
+    fn push(&mut self, to: SubscriberId, push: &Push<'_>) -> Taken {
+        if let Some(running) = self.running.as_ref().filter(|running| running.subscriber == to) {
+            self.frames.of(push, running.command.resp).append_to(&mut self.own);
+            return Taken::Queued;
+        }
+        let Some(session) = self.sessions.get_mut(to.0 as usize) else { return Taken::Closing };
+        if matches!(session.state, State::Doomed | State::Draining) {
+            return Taken::Closing;
+        }
+        if session.outbox.wants_buffer() {
+            session.outbox.lend(self.pool.pop().unwrap_or_default());
+        }
+        self.frames.of(push, session.resp).append_to(&mut session.outbox);
+        let bytes = session.outbox.bytes();
+        self.mark_fresh(to);
+        // The message was queued all the same when the check fails: Redis counts it too.
+        self.check_output(to, bytes);
+        Taken::Queued
+    }
+
+    fn clients(&self) -> Vec<ClientFacts> {
+        let now_ms = self.now.unix_us / 1000;
+        let others = self.sessions.iter().map(|(_, session)| session).filter(|session| session.caller.is_some());
+        let mut facts: Vec<_> = others.map(|session| session.facts(now_ms)).collect();
+        facts.sort_by_key(|facts| facts.id);
+        facts
+    }
+
+    fn own_facts(&self) -> ClientFacts {
+        let Some(Running { subscriber, command }) = &self.running else { return ClientFacts::default() };
+        let Some(session) = self.sessions.get(subscriber.0 as usize) else { return ClientFacts::default() };
+        let mut facts = session.facts(self.now.unix_us / 1000);
+        facts.idle_s = 0;
+        facts.inbox_bytes = command.inbox_bytes;
+        facts.args_bytes = command.words_bytes;
+        facts.commands += command.executed;
+        facts.last_command = command.spec.map_or(facts.last_command, |spec| spec.name);
+        facts
+    }
+
+    fn kill(&mut self, matches: &mut dyn FnMut(&ClientFacts) -> bool) -> usize {
+        let now_ms = self.now.unix_us / 1000;
+        let found: Vec<SubscriberId> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| session.caller.is_some() && session.state != State::Doomed)
+            .filter(|(_, session)| matches(&session.facts(now_ms)))
+            .map(|(_, session)| session.subscriber)
+            .collect();
+        for subscriber in &found {
+            self.doom(*subscriber);
+        }
+        found.len()
+    }
+
+    fn facts(&self) -> Facts {
+        self.stats.facts(self)
+    }
+
+    fn settings(&self, wanted: &mut dyn FnMut(&str) -> bool) -> Vec<(&'static str, String)> {
+        self.settings.get(wanted)
+    }
+
+    fn set(&mut self, changes: &[(&[u8], &[u8])]) -> Result<EngineSettings, CommandError> {
+        self.settings.set(changes)?;
+        log::set_level(self.settings.log_level());
+        Ok(self.settings.engine())
+    }
+
+    fn command_stats(&self) -> Vec<(&'static Spec, CommandStats)> {
+        self.stats.commands()
+    }
+
+    fn error_stats(&self) -> Vec<(String, u64)> {
+        self.stats.errors()
+    }
+
+    fn ask(&mut self, request: ProcessRequest) -> Result<(), CommandError> {
+        match request {
+            ProcessRequest::Pause { until_ms, all } => {
+                // A second pause may only lengthen or widen the first.
+                let now_ms = self.now.unix_ms();
+                let first = self.pause.filter(|pause| pause.until_ms > now_ms);
+                let pause = first.unwrap_or(Pause { until_ms, all });
+                self.pause = Some(Pause { until_ms: pause.until_ms.max(until_ms), all: pause.all || all });
+            }
+            ProcessRequest::Unpause => {
+                self.pause = None;
+                self.asked.push(ProcessRequest::Unpause);
+            }
+            ProcessRequest::ResetStats => self.stats.reset(),
+            ProcessRequest::Log(line) => log::warning(format_args!("DEBUG LOG: {}", String::from_utf8_lossy(&line))),
+            ProcessRequest::Sleep { us } => std::thread::sleep(std::time::Duration::from_micros(us)),
+            request @ (ProcessRequest::Shutdown { .. } | ProcessRequest::AbortShutdown) => self.asked.push(request),
+        }
+        Ok(())
+    }
+}

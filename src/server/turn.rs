@@ -1,0 +1,333 @@
+//! The middle of the server: a window of requests is decoded, executed and answered, without an `await`.
+//!
+//! Invariant: replies stand in the order of their requests, and a push to the caller's own session right after the
+//! reply of the command that caused it, before the next command runs.
+
+use std::time::Instant;
+
+use crate::command::{Args, CommandId, Flags, OwnedArgs, Request, Span, Spec};
+use crate::engine::{Caller, Engine, Executed, Handled, Now, ReplyMode, SubscriberId};
+use crate::limits::{OUTBOX_PAUSE_BYTES, TURN_COMMANDS_MAX, TURN_US_MAX};
+use crate::protocol::ProtocolError;
+use crate::protocol::resp::reply::{encode, protocol_error};
+use crate::protocol::resp::{Decoded, Decoder, Limits};
+use crate::reply::{CommandError, Reply};
+
+use super::outbox::Outbox;
+use super::session::State;
+use super::table::{RunningCommand, Table};
+
+/// Requests decoded together, and the memory for them, lent from turn to turn.
+#[derive(Default)]
+pub(super) struct Window {
+    spans: Vec<Span>,
+    requests: Vec<Entry>,
+    /// Where the first request begins that is not complete.
+    start: usize,
+    /// Decoding stopped before the bytes did.
+    ended_early: bool,
+}
+
+/// One decoded request: its spans are `first..last` of the window's, and its bytes end at `end`.
+struct Entry {
+    first: usize,
+    last: usize,
+    end: usize,
+    /// An inline request whose quoting had to be undone.
+    unquoted: Option<OwnedArgs>,
+    spec: Result<&'static Spec, CommandError>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TurnEnd {
+    /// Bytes of the input that are done with.
+    pub(super) consumed: usize,
+    /// More requests may be waiting in the rest.
+    pub(super) more: bool,
+}
+
+/// What ends the loop over a window before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// The budget is spent, or the outbox is full.
+    Later,
+    /// CLIENT PAUSE holds the next command back.
+    Paused,
+    /// The session ends; what follows is ignored.
+    Ends,
+}
+
+/// Runs one turn of a session over `bytes`, which start with its first unexecuted request.
+pub(super) fn turn(
+    engine: &mut Engine,
+    table: &mut Table,
+    window: &mut Window,
+    subscriber: SubscriberId,
+    bytes: &[u8],
+) -> TurnEnd {
+    let Some((caller, outbox)) = table.begin_turn(subscriber) else {
+        return TurnEnd { consumed: bytes.len(), more: false };
+    };
+    let Some(session) = table.sessions.get_mut(subscriber.0 as usize) else {
+        return TurnEnd { consumed: bytes.len(), more: false };
+    };
+    let mut decoder = std::mem::take(&mut session.decoder);
+    let inbox_bytes = bytes.len();
+    let started = Instant::now();
+    let mut run = Run { engine, table, caller, outbox, subscriber, inbox_bytes, started, commands: 0, last: None };
+    let end = run.windows(&mut decoder, window, bytes);
+    run.settle_time(None);
+    let Run { caller, outbox, last, .. } = run;
+    let closing = caller.closing;
+    let unsent = outbox.bytes();
+    let executed = table.executed_in_turn();
+    table.end_turn(subscriber, caller, outbox);
+    if let Some(session) = table.sessions.get_mut(subscriber.0 as usize) {
+        session.decoder = decoder;
+        session.commands += executed;
+        session.active_ms = table.now.unix_us / 1000;
+        session.last_command = last.map(|(spec, _)| spec).or(session.last_command);
+        if closing && session.state == State::Open {
+            session.state = State::Draining;
+        }
+    }
+    table.stats.rounds += 1;
+    if unsent > 0 {
+        table.check_output(subscriber, unsent);
+    }
+    end
+}
+
+/// One turn while it runs.
+struct Run<'r> {
+    engine: &'r mut Engine,
+    table: &'r mut Table,
+    caller: Caller,
+    outbox: Outbox,
+    subscriber: SubscriberId,
+    /// Length of the input this turn runs over.
+    inbox_bytes: usize,
+    started: Instant,
+    /// Requests answered, refused ones included.
+    commands: usize,
+    /// A run of equal commands whose time is not booked yet: the command, and when the run began.
+    last: Option<(&'static Spec, Instant)>,
+}
+
+impl Run<'_> {
+    fn windows(&mut self, decoder: &mut Decoder, window: &mut Window, bytes: &[u8]) -> TurnEnd {
+        let mut consumed = 0;
+        loop {
+            let broken = window.fill(decoder, bytes, consumed, &self.limits());
+            for at in 0..window.requests.len() {
+                let stop = self.request(window, bytes, at);
+                if stop != Some(Stop::Paused) {
+                    consumed = window.requests[at].end;
+                }
+                match stop {
+                    None => {}
+                    Some(Stop::Ends) => return TurnEnd { consumed: bytes.len(), more: false },
+                    Some(stop) => {
+                        // What the decoder saw past this point is decoded again.
+                        *decoder = Decoder::default();
+                        return TurnEnd { consumed, more: stop == Stop::Later };
+                    }
+                }
+            }
+            match broken {
+                Some(error) => {
+                    self.refuse_framing(error);
+                    return TurnEnd { consumed: bytes.len(), more: false };
+                }
+                None if window.ended_early => {}
+                None => return TurnEnd { consumed: window.start, more: false },
+            }
+        }
+    }
+
+    /// Executes one request of the window; `Some` says why the next one must wait.
+    fn request(&mut self, window: &Window, bytes: &[u8], at: usize) -> Option<Stop> {
+        let request = window.request(bytes, at);
+        if self.is_paused(&request) {
+            if let Some(session) = self.table.sessions.get_mut(self.subscriber.0 as usize) {
+                session.state = State::Paused;
+            }
+            return Some(Stop::Paused);
+        }
+        self.run(&request);
+        self.commands += 1;
+        if self.caller.closing || self.is_doomed() {
+            return Some(Stop::Ends);
+        }
+        let spent = self.commands >= TURN_COMMANDS_MAX || self.outbox.bytes() >= OUTBOX_PAUSE_BYTES;
+        // The clock is looked at now and then only: a look costs as much as a small command.
+        let late = self.commands.is_multiple_of(16) && self.started.elapsed().as_micros() as u64 >= TURN_US_MAX;
+        (spent || late).then_some(Stop::Later)
+    }
+
+    fn run(&mut self, request: &Request<'_>) {
+        let now = self.table.now;
+        let counted = request.counted();
+        self.settle_time(counted);
+        self.table.set_running(self.running(request));
+        let Handled { executed, reply } = self.engine.handle(&mut self.caller, request, now, self.table);
+        if let Some(spec) = counted {
+            book(self.table, spec, executed, &reply);
+        }
+        count_error(self.table, &reply);
+        let silent = matches!(self.caller.replies, ReplyMode::Off | ReplyMode::Skip);
+        let has_queue = matches!(reply, Reply::Exec(_));
+        if !silent || matches!(reply, Reply::Confirmations(_)) {
+            encode(&reply, self.caller.resp, &mut self.outbox);
+        }
+        drop(reply);
+        if has_queue {
+            self.run_queue(now, silent);
+        }
+        self.outbox.append(&mut self.table.own);
+        self.caller.replies = self.caller.replies.after_command();
+    }
+
+    fn run_queue(&mut self, now: Now, silent: bool) {
+        while let Some((spec, reply)) = self.engine.exec_next(&mut self.caller, now, self.table) {
+            book(self.table, spec, Executed::Ran, &reply);
+            count_error(self.table, &reply);
+            if !silent {
+                encode(&reply, self.caller.resp, &mut self.outbox);
+            }
+        }
+    }
+
+    /// What the table should know of a request while it runs.
+    fn running(&self, request: &Request<'_>) -> RunningCommand {
+        let spec = request.spec.as_ref().ok().copied();
+        // Only CLIENT tells of it, now or from a queue.
+        let told = spec.is_some_and(|spec| spec.container == Some(CommandId::CLIENT) || spec.id == CommandId::EXEC);
+        RunningCommand {
+            resp: self.caller.resp,
+            spec,
+            inbox_bytes: self.inbox_bytes,
+            words_bytes: if told { request.args.iter().map(<[u8]>::len).sum() } else { 0 },
+            executed: self.table.executed_in_turn(),
+        }
+    }
+
+    /// Books the time of the run of equal commands that ends before `next`. A clock is read only where the command
+    /// changes, so that a pipeline of one command does not pay for it.
+    fn settle_time(&mut self, next: Option<&'static Spec>) {
+        if let (Some((spec, _)), Some(next)) = (&self.last, next)
+            && spec.id == next.id
+        {
+            return;
+        }
+        let now = if self.last.is_none() { self.started } else { Instant::now() };
+        if let Some((spec, since)) = self.last {
+            self.table.stats.command(spec.id).ns += now.duration_since(since).as_nanos() as u64;
+        }
+        if let Some(next) = next {
+            self.last = Some((next, now));
+        }
+    }
+
+    fn refuse_framing(&mut self, error: ProtocolError) {
+        if error.text().is_some() {
+            self.table.stats.count_error(error.code());
+            protocol_error(error, &mut self.outbox);
+        }
+        self.caller.closing = true;
+    }
+
+    fn is_doomed(&self) -> bool {
+        self.table.sessions.get(self.subscriber.0 as usize).is_none_or(|session| session.state == State::Doomed)
+    }
+
+    fn is_paused(&self, request: &Request<'_>) -> bool {
+        let Some(pause) = self.table.pause else { return false };
+        let holds = pause.until_ms > self.table.now.unix_ms() && (pause.all || self.may_write(request));
+        holds && self.engine.admits(&self.caller, request)
+    }
+
+    /// Whether a request could change data or publish, now or through the transaction it executes.
+    fn may_write(&self, request: &Request<'_>) -> bool {
+        let writes = |spec: &Spec| {
+            spec.flags.contains(Flags::WRITE) || matches!(spec.id, CommandId::PUBLISH | CommandId::SPUBLISH)
+        };
+        let Ok(spec) = request.spec else { return false };
+        let queue = self.caller.transaction.as_deref().map_or(&[][..], |transaction| &transaction.queue);
+        writes(spec) || spec.id == CommandId::EXEC && queue.iter().any(|(spec, _)| writes(spec))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            bulk_bytes_max: self.table.settings.proto_max_bulk_len(),
+            before_login: !self.caller.authenticated,
+            ..Limits::default()
+        }
+    }
+}
+
+impl Window {
+    /// Decodes up to a window of requests from `from` on. An error is returned for after they were executed.
+    fn fill(&mut self, decoder: &mut Decoder, bytes: &[u8], from: usize, limits: &Limits) -> Option<ProtocolError> {
+        self.spans.clear();
+        self.requests.clear();
+        self.ended_early = false;
+        self.start = bytes.len();
+        let mut at = from;
+        while at < bytes.len() {
+            let first = self.spans.len();
+            let (end, unquoted) = match decoder.decode(bytes, at, limits, &mut self.spans) {
+                Ok(Decoded::Request { end, .. }) => (end, None),
+                Ok(Decoded::Inline { end, args }) => (end, Some(args)),
+                Ok(Decoded::Incomplete { start }) => {
+                    self.start = start;
+                    return None;
+                }
+                Err(error) => return Some(error),
+            };
+            let last = self.spans.len();
+            let args = unquoted.as_ref().map_or(Args::new(bytes, &self.spans[first..last]), OwnedArgs::as_args);
+            let spec = Request::resolve(args).spec;
+            // AUTH, HELLO, RESET and QUIT change how the next request is read.
+            let turns = spec.as_ref().is_ok_and(|spec| spec.flags.contains(Flags::NO_AUTH));
+            self.requests.push(Entry { first, last, end, unquoted, spec });
+            at = end;
+            if turns || self.requests.len() == TURN_COMMANDS_MAX {
+                self.ended_early = true;
+                return None;
+            }
+        }
+        None
+    }
+
+    fn request<'w>(&'w self, bytes: &'w [u8], at: usize) -> Request<'w> {
+        let entry = &self.requests[at];
+        let args = match &entry.unquoted {
+            Some(owned) => owned.as_args(),
+            None => Args::new(bytes, &self.spans[entry.first..entry.last]),
+        };
+        Request { args, spec: entry.spec.clone() }
+    }
+}
+
+/// Counts a command that was found. Only what ran counts as executed.
+fn book(table: &mut Table, spec: &'static Spec, executed: Executed, reply: &Reply<'_>) {
+    let stats = table.stats.command(spec.id);
+    match executed {
+        Executed::Refused => stats.rejected += 1,
+        Executed::Queued => {}
+        Executed::Ran => {
+            stats.calls += 1;
+            stats.failed += u64::from(matches!(reply, Reply::Error(_)));
+            table.stats.executed += 1;
+            table.count_executed();
+        }
+    }
+}
+
+fn count_error(table: &mut Table, reply: &Reply<'_>) {
+    if let Reply::Error(error) = reply {
+        table.stats.count_error(error.code());
+    }
+}
