@@ -1,0 +1,86 @@
+//! The command line; the only module that knows clap.
+//!
+//! Invariant: nothing but results goes to standard output, and every failure has a line on standard error.
+
+mod cli;
+mod connect;
+mod help;
+mod password;
+mod publish;
+mod serve;
+mod serve_args;
+mod show;
+mod stop;
+mod sub;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::error::Exit;
+use stop::Stop;
+
+/// An in-memory server for publish/subscribe and sets, and its clients
+#[derive(Parser)]
+#[command(name = "goblin", version, disable_help_flag = true, disable_help_subcommand = true)]
+#[command(after_help = "goblin help NAME explains a subcommand, a server command or, as config NAME, a setting.")]
+struct Goblin {
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help, global = true)]
+    help: Option<bool>,
+
+    #[command(subcommand)]
+    subcommand: GoblinSubcommand,
+}
+
+#[derive(Subcommand)]
+enum GoblinSubcommand {
+    Serve(Box<serve_args::ServeArgs>),
+    Cli(cli::CliArgs),
+    Sub(sub::SubArgs),
+    Pub(publish::PubArgs),
+    Help(help::HelpArgs),
+}
+
+/// Runs the program with the command line of the process.
+pub fn main() -> ExitCode {
+    let goblin = match Goblin::try_parse() {
+        Ok(goblin) => goblin,
+        Err(error) => return refuse_usage(&error),
+    };
+    let ended = match goblin.subcommand {
+        GoblinSubcommand::Serve(serve) => serve::run(*serve),
+        GoblinSubcommand::Cli(cli) => cli::run(cli),
+        GoblinSubcommand::Sub(sub) => sub::run(sub),
+        GoblinSubcommand::Pub(publish) => publish::run(publish),
+        GoblinSubcommand::Help(help) => help::run(help, program()),
+    };
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            show::notice(&error);
+            error.exit().into()
+        }
+    }
+}
+
+/// The command line as clap knows it.
+fn program() -> clap::Command {
+    Goblin::command()
+}
+
+/// Help and version go to standard output with status 0, mistakes to standard error with status 2.
+fn refuse_usage(error: &clap::Error) -> ExitCode {
+    // Nothing is left to be done when the terminal is gone.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_sound() {
+        super::program().debug_assert();
+    }
+}

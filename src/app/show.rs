@@ -1,0 +1,134 @@
+//! Everything that is printed: standard output for results, standard error for notices.
+//!
+//! Invariant: a reader that went away is never an error; it is [`Stop::ReaderGone`].
+//! Invariant: a line on standard error begins with the program's name.
+
+mod message;
+mod reply;
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+pub(super) use message::{Form, Message, escape};
+pub(super) use reply::Style;
+
+use super::Stop;
+use crate::client::Value;
+use crate::error::Error;
+
+/// Bytes gathered before they are written. Large enough that a burst of messages costs few calls.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Standard output, written in large pieces.
+pub(super) struct Output<W: Write = StdoutLock<'static>> {
+    writer: BufWriter<W>,
+    scratch: Vec<u8>,
+}
+
+impl Output {
+    /// That of the process, until the value is dropped.
+    pub(super) fn standard() -> Self {
+        Output::to(io::stdout().lock())
+    }
+}
+
+impl<W: Write> Output<W> {
+    fn to(writer: W) -> Self {
+        Output { writer: BufWriter::with_capacity(BUFFER_BYTES, writer), scratch: Vec::new() }
+    }
+
+    /// Prints a reply.
+    pub(super) fn reply(&mut self, value: &Value, style: Style) -> Result<(), Stop> {
+        self.formatted(|out| reply::write_reply(value, style, out))
+    }
+
+    /// Prints a reply that is meant to be read as it is.
+    pub(super) fn text_reply(&mut self, value: &Value, style: Style) -> Result<(), Stop> {
+        self.formatted(|out| reply::write_text(value, style, out))
+    }
+
+    /// Prints a message.
+    pub(super) fn message(&mut self, message: &Message<'_>, form: Form) -> Result<(), Stop> {
+        self.formatted(|out| message::write_message(message, form, out))
+    }
+
+    /// Prints text as it is.
+    pub(super) fn text(&mut self, text: impl Display) -> Result<(), Stop> {
+        self.formatted(|out| out.extend_from_slice(text.to_string().as_bytes()))
+    }
+
+    /// Hands on what was gathered.
+    pub(super) fn flush(&mut self) -> Result<(), Stop> {
+        self.writer.flush().map_err(refused)
+    }
+
+    fn formatted(&mut self, format: impl FnOnce(&mut Vec<u8>)) -> Result<(), Stop> {
+        self.scratch.clear();
+        format(&mut self.scratch);
+        let written = self.writer.write_all(&self.scratch).map_err(refused);
+        self.scratch.shrink_to(BUFFER_BYTES);
+        written
+    }
+}
+
+fn refused(error: io::Error) -> Stop {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Stop::ReaderGone,
+        _ => Stop::Failed(Error::system("write to standard output", error)),
+    }
+}
+
+/// The style for a terminal or for a pipe, unless one was asked for.
+pub(super) fn style(asked: Option<Style>) -> Style {
+    asked.unwrap_or_else(|| if io::stdout().is_terminal() { Style::Standard } else { Style::Raw })
+}
+
+/// Prints a line on standard error. Nothing is left to be done when nobody can read it.
+pub(super) fn notice(line: impl Display) {
+    let _ = writeln!(io::stderr(), "goblin: {line}");
+}
+
+/// Prints text without a line end on the terminal itself, whatever the standard streams are.
+pub(super) fn question(mut terminal: &File, text: &str) {
+    let _ = terminal.write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Refusing(io::ErrorKind);
+
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_error() {
+        let mut output = Output::to(Refusing(io::ErrorKind::BrokenPipe));
+        output.text("buffered").unwrap();
+        assert!(matches!(output.flush(), Err(Stop::ReaderGone)));
+        let mut output = Output::to(Refusing(io::ErrorKind::StorageFull));
+        output.text("buffered").unwrap();
+        assert!(matches!(output.flush(), Err(Stop::Failed(_))));
+    }
+
+    #[test]
+    fn what_was_printed_comes_out_in_order_when_it_is_flushed() {
+        let mut bytes = Vec::new();
+        let mut output = Output::to(&mut bytes);
+        output.reply(&Value::Integer(1), Style::Standard).unwrap();
+        output.text_reply(&Value::Bulk(b"a\n".into()), Style::Standard).unwrap();
+        output.message(&Message { pattern: None, channel: b"c", payload: b"m" }, Form::Text).unwrap();
+        output.flush().unwrap();
+        drop(output);
+        assert_eq!(bytes, b"(integer) 1\na\nc\tm\n");
+    }
+}

@@ -1,0 +1,159 @@
+//! Messages of channels as text, each of them one line.
+//!
+//! Invariant: in the text and JSON forms a line end is never part of a message, and nothing of it reaches a terminal
+//! as a control character.
+//! Deliberately unknown here: connections, and where the text goes.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value as Json, json};
+
+/// How messages are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) enum Form {
+    /// Channel, TAB, message; control characters, backslashes and bytes that are no UTF-8 are escaped.
+    Text,
+    /// The bytes of the message and a line end.
+    Raw,
+    /// An object; bytes that are no UTF-8 become `{"b64": "..."}`.
+    Json,
+}
+
+/// A message as it was received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) struct Message<'a> {
+    /// The pattern it was received for; none for a subscription to the channel itself.
+    pub(in crate::app) pattern: Option<&'a [u8]>,
+    /// Where it was published.
+    pub(in crate::app) channel: &'a [u8],
+    /// What was published.
+    pub(in crate::app) payload: &'a [u8],
+}
+
+/// Appends a message with its line end.
+pub(in crate::app) fn write_message(message: &Message<'_>, form: Form, out: &mut Vec<u8>) {
+    match form {
+        Form::Text => {
+            escape(message.channel, out);
+            out.push(b'\t');
+            escape(message.payload, out);
+        }
+        Form::Raw => out.extend_from_slice(message.payload),
+        Form::Json => out.extend_from_slice(object(message).to_string().as_bytes()),
+    }
+    out.push(b'\n');
+}
+
+/// Appends bytes as text of one line: `\n`, `\r`, `\t`, `\\`, and `\xHH` for other control characters and for bytes
+/// that are no UTF-8.
+pub(in crate::app) fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\r' => out.extend_from_slice(b"\\r"),
+                '\t' => out.extend_from_slice(b"\\t"),
+                '\\' => out.extend_from_slice(b"\\\\"),
+                _ => {
+                    let mut buf = [0; 4];
+                    let encoded = character.encode_utf8(&mut buf).as_bytes();
+                    if character.is_control() { hex(encoded, out) } else { out.extend_from_slice(encoded) }
+                }
+            }
+        }
+        hex(chunk.invalid(), out);
+    }
+}
+
+fn hex(bytes: &[u8], out: &mut Vec<u8>) {
+    for byte in bytes {
+        out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
+    }
+}
+
+fn object(message: &Message<'_>) -> Json {
+    let mut object = Map::new();
+    object.insert("channel".into(), text_or_base64(message.channel));
+    object.insert("message".into(), text_or_base64(message.payload));
+    if let Some(pattern) = message.pattern {
+        object.insert("pattern".into(), text_or_base64(pattern));
+    }
+    Json::Object(object)
+}
+
+fn text_or_base64(bytes: &[u8]) -> Json {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Json::from(text),
+        Err(_) => json!({ "b64": STANDARD.encode(bytes) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::client::split_words;
+
+    fn shown(message: &Message<'_>, form: Form) -> String {
+        let mut out = Vec::new();
+        write_message(message, form, &mut out);
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn the_text_form_is_one_line_with_the_channel() {
+        let message =
+            Message { pattern: Some(b"n*"), channel: b"news", payload: "a\nb\t\\ \x1b[31m ä \u{85}".as_bytes() };
+        assert_eq!(shown(&message, Form::Text), "news\ta\\nb\\t\\\\ \\x1b[31m ä \\xc2\\x85\n");
+        let binary = Message { pattern: None, channel: b"a\tb", payload: b"\xff\x00" };
+        assert_eq!(shown(&binary, Form::Text), "a\\tb\t\\xff\\x00\n");
+    }
+
+    #[test]
+    fn the_json_form_names_the_pattern_and_keeps_bytes() {
+        let message = Message { pattern: None, channel: b"news", payload: b"say \"hi\"\n" };
+        assert_eq!(shown(&message, Form::Json), "{\"channel\":\"news\",\"message\":\"say \\\"hi\\\"\\n\"}\n");
+        let binary = Message { pattern: Some(b"n*"), channel: b"news", payload: b"\xff" };
+        let wanted = "{\"channel\":\"news\",\"message\":{\"b64\":\"/w==\"},\"pattern\":\"n*\"}\n";
+        assert_eq!(shown(&binary, Form::Json), wanted);
+    }
+
+    #[test]
+    fn the_raw_form_is_the_bytes() {
+        let mut out = Vec::new();
+        write_message(&Message { pattern: None, channel: b"c", payload: b"\xff\n\x00" }, Form::Raw, &mut out);
+        assert_eq!(out, b"\xff\n\x00\n");
+    }
+
+    fn read_back(json: &Json) -> Vec<u8> {
+        match json {
+            Json::String(text) => text.clone().into_bytes(),
+            other => STANDARD.decode(other["b64"].as_str().expect("text or b64")).expect("base64"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn json_is_valid_and_gives_the_bytes_back(
+            channel in prop::collection::vec(any::<u8>(), 0..20),
+            payload in prop_oneof![prop::collection::vec(any::<u8>(), 0..50), any::<String>().prop_map(String::into_bytes)],
+        ) {
+            let line = shown(&Message { pattern: None, channel: &channel, payload: &payload }, Form::Json);
+            prop_assert_eq!(line.matches('\n').count(), 1);
+            let object: Json = serde_json::from_str(&line).unwrap();
+            prop_assert_eq!(read_back(&object["channel"]), channel);
+            prop_assert_eq!(read_back(&object["message"]), payload);
+        }
+
+        #[test]
+        fn escaped_text_is_printable_and_gives_the_bytes_back(payload in prop::collection::vec(any::<u8>(), 0..50)) {
+            let mut out = Vec::new();
+            escape(&payload, &mut out);
+            let text = String::from_utf8(out).unwrap();
+            prop_assert!(!text.chars().any(char::is_control));
+            let quoted = format!("\"{}\"", text.replace('"', "\\\""));
+            prop_assert_eq!(split_words(quoted.as_bytes()).unwrap(), vec![payload]);
+        }
+    }
+}
