@@ -1,0 +1,79 @@
+//! Everything a user can observe, tested from outside: one binary, a module per feature.
+//!
+//! `cargo test --test it NAME` runs the tests whose names contain NAME. A test that needs something absent here (a
+//! client library, a reference server) reports itself as ignored; `GOBLIN_PEERS=required` makes that a failure.
+
+// A raw RESP client.
+mod wire;
+// The server fixture and the ways to reach it.
+mod road;
+// The engine in this process.
+mod inside;
+// Transcripts and how replies are compared.
+mod talk;
+// The list of tests and what they need.
+mod suite;
+
+// The client subcommands: statuses, streams, how they end.
+mod app;
+// Public bug reports, replayed.
+mod cases;
+// The Rust client.
+mod client_redis;
+// Other people's clients, each version as its own test.
+mod clients;
+// Handshakes, client administration, settings, facts.
+mod connection;
+// What the server counts, and what a connection reads about itself.
+mod counters;
+// The same random requests to goblin and to a real Redis.
+mod differential;
+// The examples of the specs.
+mod examples;
+// Commands about keys of any type.
+mod keys;
+// CLIENT PAUSE.
+mod pause;
+// Requests as bytes, hostile ones included.
+mod protocol;
+// House rules.
+mod tidy;
+// Start, refusals to start, exit statuses, signals.
+mod process;
+// Publish and subscribe.
+mod pubsub;
+// SADD to SSCAN.
+mod sets;
+// SET, GET, counters.
+mod strings;
+// MULTI, EXEC, WATCH.
+mod transactions;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Some(path) = std::env::var_os(cases::INTRUDER) {
+        return cases::intrude(path.as_ref());
+    }
+    let arguments = libtest_mimic::Arguments::from_args();
+    suite::catch_panic_messages();
+    let mut suite = suite::Suite::default();
+    app::tests(&mut suite);
+    cases::tests(&mut suite);
+    client_redis::tests(&mut suite);
+    clients::tests(&mut suite);
+    connection::tests(&mut suite);
+    counters::tests(&mut suite);
+    differential::tests(&mut suite);
+    examples::tests(&mut suite);
+    keys::tests(&mut suite);
+    pause::tests(&mut suite);
+    protocol::tests(&mut suite);
+    process::tests(&mut suite);
+    pubsub::tests(&mut suite);
+    sets::tests(&mut suite);
+    strings::tests(&mut suite);
+    tidy::tests(&mut suite);
+    transactions::tests(&mut suite);
+    libtest_mimic::run(&arguments, suite.into_trials()).exit_code()
+}
