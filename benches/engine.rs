@@ -1,0 +1,68 @@
+//! Servers to measure: started on a Unix socket of their own, pinned to a CPU, ended by process id.
+
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+
+/// A running server.
+pub struct Engine {
+    /// As tables show it.
+    pub name: String,
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Engine {
+    /// Starts goblin (no path) or a Redis-like server at a path on CPU 0.
+    pub fn start(path: Option<&str>, at: usize) -> Engine {
+        let socket = std::env::temp_dir().join(format!("goblin-bench-{}-{at}.sock", std::process::id()));
+        let mut command = match path {
+            None => {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_goblin"));
+                command.args(["serve", "--port", "0"]);
+                command
+            }
+            Some(path) => {
+                let mut command = Command::new(path);
+                command.args(["--port", "0", "--save", "", "--appendonly", "no"]);
+                command
+            }
+        };
+        command.arg("--unixsocket").arg(&socket).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().unwrap_or_else(|error| panic!("start {path:?}: {error}"));
+        pin(Pid::from_raw(child.id() as i32), 0);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while UnixStream::connect(&socket).is_err() {
+            assert!(Instant::now() < deadline, "{path:?} does not listen");
+            std::thread::yield_now();
+        }
+        let name = path.map_or("goblin", |path| path.rsplit('/').next().unwrap_or(path));
+        Engine { name: name.to_owned(), child, socket }
+    }
+
+    /// Its Unix socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// Binds a process to one CPU; 0 is the calling thread.
+pub fn pin(process: Pid, cpu: usize) {
+    let mut set = CpuSet::new();
+    set.set(cpu).expect("a CPU number");
+    if let Err(error) = sched_setaffinity(process, &set) {
+        eprintln!("cannot pin to CPU {cpu}: {error}");
+    }
+}

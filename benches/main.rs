@@ -1,0 +1,21 @@
+//! Measurements: `cargo bench -- NAME [options]`.
+//!
+//! ```text
+//! cargo bench -- closed-loop [--engine PATH]...   publish to one subscriber, one at a time, over Unix sockets
+//! ```
+//!
+//! Engines run pinned to CPU 0, the client to CPU 1. Rounds alternate between engines; medians over rounds are what
+//! counts, and ratios rather than values.
+
+mod closed_loop;
+mod engine;
+
+fn main() {
+    // Cargo adds `--bench`; it says nothing.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    match words.first().map(String::as_str) {
+        Some("closed-loop") => closed_loop::run(&words[1..]),
+        Some(other) => eprintln!("no measurement is called {other:?}; there is: closed-loop"),
+        None => eprintln!("name a measurement: closed-loop"),
+    }
+}
