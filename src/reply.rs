@@ -374,8 +374,6 @@ pub enum CommandError {
     UnknownSetting(Box<[u8]>),
     /// A setting refused; the sentence says which and why. Made by [`CommandError::setting`].
     Setting(Box<str>),
-    /// A refusal whose sentence depends on its arguments, worded by [`refusals`].
-    Refused(Box<str>),
 }
 
 /// An unknown command as it was received.
@@ -477,7 +475,7 @@ impl CommandError {
                  protected-mode off."
             }
             CommandError::NotOffered(what) => return format!("goblin does not offer {what}").into_bytes().into(),
-            CommandError::Setting(sentence) | CommandError::Refused(sentence) => sentence,
+            CommandError::Setting(sentence) => sentence,
             CommandError::InvalidExpire(name) => {
                 return format!("invalid expire time in '{name}' command").into_bytes().into();
             }

@@ -294,8 +294,6 @@ pub struct Facts {
     pub dropped_bytes: u64,
     /// Error replies.
     pub errors: u64,
-    /// Replies to AUTH and HELLO that refused a password.
-    pub auth_denied: u64,
     /// Rounds of the engine thread.
     pub rounds: u64,
 }

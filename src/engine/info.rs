@@ -137,7 +137,7 @@ impl Engine {
         field(text, "client_query_buffer_limit_disconnections", facts.inbox_limit_cuts);
         field(text, "client_output_buffer_limit_disconnections", facts.outbox_limit_cuts);
         field(text, "eventloop_cycles", facts.rounds);
-        field(text, "acl_access_denied_auth", facts.auth_denied);
+        field(text, "acl_access_denied_auth", self.stats.auth_denied);
     }
 
     /// A section of our own: what became of messages.

@@ -47,7 +47,6 @@ pub(super) struct Stats {
     pub(super) dropped_messages: u64,
     pub(super) dropped_bytes: u64,
     pub(super) error_replies: u64,
-    pub(super) auth_denied: u64,
     pub(super) rounds: u64,
     pub(super) process: Process,
     commands: Vec<CommandStats>,
@@ -91,7 +90,6 @@ impl Stats {
             dropped_messages: 0,
             dropped_bytes: 0,
             error_replies: 0,
-            auth_denied: 0,
             rounds: 0,
             peak_bytes: process.startup_bytes,
             peak_at_s: 0,
@@ -200,7 +198,6 @@ impl Stats {
             dropped_messages: self.dropped_messages,
             dropped_bytes: self.dropped_bytes,
             errors: self.error_replies,
-            auth_denied: self.auth_denied,
             rounds: self.rounds,
             ..Facts::default()
         };

@@ -31,6 +31,7 @@ pub fn tests(suite: &mut Suite) {
         helps_of_containers_answer_lines,
     );
     tests!(suite, on_every_socket, Need::Goblin; hello_reply_is_exact, tracking_is_refused, version_is_told_as_clients_parse_it);
+    tests!(suite, with_server, Need::Nothing; refused_passwords_are_counted);
     tests!(suite, plain, Need::Nothing;
         a_password_guards_everything_but_the_handshake,
         hello_may_carry_the_password,
@@ -414,6 +415,13 @@ fn info_has_the_fields_clients_read(talk: &mut Talk) {
     }
     assert!(info.lines().all(|line| line.is_empty() || line.starts_with("# ") || line.contains(':')));
     assert!(info.ends_with("\r\n") && info.starts_with("# Server\r\n"));
+}
+
+fn refused_passwords_are_counted(server: &Server) {
+    let mut connection = server.connect();
+    connection.ask("AUTH nobody wrong");
+    let info = connection.ask("INFO stats").text();
+    assert!(info.contains("acl_access_denied_auth:1\r\n"), "{info}");
 }
 
 fn info_sections_can_be_chosen(talk: &mut Talk) {
