@@ -8,7 +8,7 @@ use tokio::time::MissedTickBehavior;
 use crate::engine::SubscriberId;
 use crate::limits::{CRON_PERIOD_MS, EXPIRE_KEYS_PER_SLICE, EXPIRE_US_PER_PERIOD};
 
-use super::{Inner, Shared, log};
+use super::{Clock, Inner, Shared, log};
 
 /// Runs ten times a second.
 pub(super) async fn cron(shared: Rc<Shared>) {
@@ -18,6 +18,7 @@ pub(super) async fn cron(shared: Rc<Shared>) {
         ticks.tick().await;
         {
             let inner = &mut *shared.inner.borrow_mut();
+            inner.clock = Clock::set();
             inner.begin_round();
             let unix_s = inner.table.now.unix_us / 1_000_000;
             inner.table.stats.sample(unix_s);
@@ -36,9 +37,8 @@ async fn expire(shared: &Shared) {
     loop {
         let more = {
             let inner = &mut *shared.inner.borrow_mut();
-            inner.begin_round();
+            let slice = inner.begin_round();
             let Inner { engine, table, .. } = inner;
-            let slice = Instant::now();
             let now = table.now;
             let more = engine.expire_some(now, table, EXPIRE_KEYS_PER_SLICE);
             engine.count_expire_time(slice.elapsed().as_micros() as u64);

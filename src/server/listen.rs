@@ -12,13 +12,13 @@ use crate::error::Error;
 use crate::limits::ACCEPTS_PER_WAKE;
 use crate::protocol::resp::reply::encode;
 use crate::reply::{CommandError, Reply};
-use crate::transport::{Peer, Reader, TcpDoor, UnixDoor, Writer};
+use crate::transport::{Peer, Stream, TcpDoor, UnixDoor};
 
 use super::config::socket_folder::prepare;
 use super::config::{Config, Place};
 use super::serve::serve;
 use super::session::{Session, State};
-use super::{Inner, Shared, log, unix_us};
+use super::{Inner, Shared, log};
 
 /// All listeners of a server.
 pub(super) struct Doors {
@@ -111,7 +111,7 @@ async fn accept_all(shared: Rc<Shared>, door: Door) {
                 Door::Unix(door) => door.accept().await,
             };
             match accepted {
-                Ok((reader, writer, peer)) => admit(&shared, reader, writer, peer),
+                Ok((stream, peer)) => admit(&shared, stream, peer),
                 Err(error) if is_of_one_connection(&error) => {}
                 Err(error) => {
                     log::warning(format_args!("cannot accept a connection: {error}"));
@@ -130,16 +130,16 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 /// Makes a session of a connection and starts its task, unless limits forbid it.
-fn admit(shared: &Rc<Shared>, reader: Reader, writer: Writer, peer: Peer) {
+fn admit(shared: &Rc<Shared>, stream: Stream, peer: Peer) {
     shared.count_activity();
     let inner = &mut *shared.inner.borrow_mut();
-    inner.table.now.unix_us = unix_us();
+    inner.begin_round();
     if let Err(error) = inner.may_connect(&peer) {
         inner.table.stats.rejected_connections += 1;
         let mut line = Vec::new();
         encode(&Reply::Error(error), 2, &mut line);
         // The peer may be gone or refuse to read; it is turned away either way.
-        let _ = writer.try_write(&[IoSlice::new(&line)]);
+        let _ = stream.try_write(&[IoSlice::new(&line)]);
         return;
     }
     inner.table.stats.connections += 1;
@@ -161,7 +161,7 @@ fn admit(shared: &Rc<Shared>, reader: Reader, writer: Writer, peer: Peer) {
         decoder: Default::default(),
         inbox: Default::default(),
         outbox: Default::default(),
-        writer,
+        stream,
         peer,
         waker: None,
         state: State::Open,
@@ -175,7 +175,7 @@ fn admit(shared: &Rc<Shared>, reader: Reader, writer: Writer, peer: Peer) {
         commands: 0,
         dropped: 0,
     });
-    tokio::task::spawn_local(serve(Rc::clone(shared), subscriber, id, reader));
+    tokio::task::spawn_local(serve(Rc::clone(shared), subscriber, id));
 }
 
 impl Inner {

@@ -8,6 +8,7 @@
 pub mod config;
 mod cron;
 mod files;
+mod hot;
 mod listen;
 mod log;
 mod notes;
@@ -44,6 +45,8 @@ struct Shared {
     inner: RefCell<Inner>,
     /// Where sockets are read into; lent for one step.
     scratch: RefCell<Box<[u8]>>,
+    /// Sessions to look at first.
+    hot: RefCell<hot::Hot>,
     /// Counts rounds, so that the waiting task sees that something happened.
     activity: Cell<u64>,
     /// The waiting task polls no more and must be woken by the next round.
@@ -59,6 +62,7 @@ struct Inner {
     engine: Engine,
     table: Table,
     window: Window,
+    clock: Clock,
 }
 
 /// Runs a server until it is told to stop. Blocks the calling thread, which becomes the engine thread.
@@ -114,8 +118,9 @@ impl Shared {
         let engine = Engine::new(seed, config.settings.engine());
         let table = Table::new(config.settings.clone(), stats::Stats::new(process));
         Rc::new(Shared {
-            inner: RefCell::new(Inner { engine, table, window: Window::default() }),
+            inner: RefCell::new(Inner { engine, table, window: Window::default(), clock: Clock::set() }),
             scratch: RefCell::new(vec![0; READ_BYTES_MAX].into_boxed_slice()),
+            hot: RefCell::default(),
             activity: Cell::new(0),
             waiting_sleeps: Cell::new(false),
             stirred: Notify::new(),
@@ -155,7 +160,21 @@ fn run_id(seed: [u64; 2]) -> String {
     digits[..40].to_owned()
 }
 
-/// Wall clock, microseconds since 1970.
-fn unix_us() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+/// The wall clock, told from the steady one, so that a round reads one clock for both. Set anew each period of cron.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    at: Instant,
+    unix_us: u64,
+}
+
+impl Clock {
+    fn set() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Clock { at: Instant::now(), unix_us: since.map_or(0, |since| since.as_micros() as u64) }
+    }
+
+    /// Microseconds since 1970 at `now`.
+    fn unix_us(&self, now: Instant) -> u64 {
+        self.unix_us + now.saturating_duration_since(self.at).as_micros() as u64
+    }
 }

@@ -1,19 +1,22 @@
 //! What surrounds a turn: the bytes it runs over, then everyone it wrote to is sent for, and those who end are removed.
 
+use std::time::Instant;
+
 use crate::engine::{ClientId, ProcessRequest, SubscriberId};
 use crate::limits::{INBOX_UNAUTHENTICATED_BYTES_MAX, OUTBOX_UNAUTHENTICATED_BYTES_MAX};
 
 use super::outbox::Flushed;
 use super::session::State;
-use super::turn::{TurnEnd, turn};
-use super::{Inner, Shared, log, unix_us};
+use super::turn::{Arrival, TurnEnd, turn};
+use super::{Inner, Shared, log};
 
 impl Shared {
     /// Runs a turn over bytes that have just arrived.
     pub(super) fn turn_over(&self, subscriber: SubscriberId, fresh: &[u8]) {
         self.count_activity();
+        self.hot.borrow_mut().warm(subscriber);
         let inner = &mut *self.inner.borrow_mut();
-        inner.begin_round();
+        let started = inner.begin_round();
         inner.table.stats.reads += 1;
         inner.table.stats.net_in += fresh.len() as u64;
         let Some(session) = inner.table.sessions.get_mut(subscriber.0 as usize) else { return };
@@ -25,14 +28,14 @@ impl Shared {
         }
         let Some(session) = inner.table.sessions.get_mut(subscriber.0 as usize) else { return };
         if waiting == 0 {
-            let TurnEnd { consumed, more } = inner.turn(subscriber, fresh);
+            let TurnEnd { consumed, more } = inner.turn(subscriber, fresh, started);
             if let Some(session) = inner.table.sessions.get_mut(subscriber.0 as usize) {
                 session.inbox.keep(&fresh[consumed..]);
                 session.inbox.more = more;
             }
         } else {
             session.inbox.extend(fresh);
-            inner.turn_over_inbox(subscriber);
+            inner.turn_over_inbox(subscriber, started);
         }
         inner.finish_round(self);
     }
@@ -41,8 +44,15 @@ impl Shared {
     pub(super) fn turn_again(&self, subscriber: SubscriberId) {
         self.count_activity();
         let inner = &mut *self.inner.borrow_mut();
-        inner.begin_round();
-        inner.turn_over_inbox(subscriber);
+        let started = inner.begin_round();
+        inner.turn_over_inbox(subscriber, started);
+        inner.finish_round(self);
+    }
+
+    /// Removes a session that can be read no more.
+    pub(super) fn end(&self, subscriber: SubscriberId) {
+        let inner = &mut *self.inner.borrow_mut();
+        inner.table.doom(subscriber);
         inner.finish_round(self);
     }
 
@@ -58,18 +68,20 @@ impl Shared {
 
 impl Inner {
     /// Reads the clock once for all commands of the round.
-    pub(super) fn begin_round(&mut self) {
-        self.table.now.unix_us = unix_us();
+    pub(super) fn begin_round(&mut self) -> Instant {
+        let started = Instant::now();
+        self.table.now.unix_us = self.clock.unix_us(started);
+        started
     }
 
-    fn turn(&mut self, subscriber: SubscriberId, bytes: &[u8]) -> TurnEnd {
-        turn(&mut self.engine, &mut self.table, &mut self.window, subscriber, bytes)
+    fn turn(&mut self, subscriber: SubscriberId, bytes: &[u8], started: Instant) -> TurnEnd {
+        turn(&mut self.engine, &mut self.table, &mut self.window, Arrival { subscriber, bytes, started })
     }
 
-    fn turn_over_inbox(&mut self, subscriber: SubscriberId) {
+    fn turn_over_inbox(&mut self, subscriber: SubscriberId, started: Instant) {
         let Some(session) = self.table.sessions.get_mut(subscriber.0 as usize) else { return };
         let (bytes, at) = session.inbox.take();
-        let TurnEnd { consumed, more } = self.turn(subscriber, &bytes[at..]);
+        let TurnEnd { consumed, more } = self.turn(subscriber, &bytes[at..], started);
         if let Some(session) = self.table.sessions.get_mut(subscriber.0 as usize) {
             session.inbox.put_back(bytes, at + consumed);
             session.inbox.more = more;

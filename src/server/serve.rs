@@ -4,13 +4,10 @@
 
 use std::io;
 use std::rc::Rc;
-use std::task::{Context, Poll};
-
-use tokio::io::ReadBuf;
+use std::task::{Context, Poll, ready};
 
 use crate::engine::{ClientId, SubscriberId};
 use crate::limits::OUTBOX_PAUSE_BYTES;
-use crate::transport::Reader;
 
 use super::Shared;
 use super::outbox::Flushed;
@@ -25,8 +22,8 @@ enum Next {
 }
 
 /// Serves one connection until it ends.
-pub(super) async fn serve(shared: Rc<Shared>, subscriber: SubscriberId, id: ClientId, mut reader: Reader) {
-    while let Next::Yield = std::future::poll_fn(|context| step(&shared, subscriber, id, &mut reader, context)).await {
+pub(super) async fn serve(shared: Rc<Shared>, subscriber: SubscriberId, id: ClientId) {
+    while let Next::Yield = std::future::poll_fn(|context| step(&shared, subscriber, id, context)).await {
         tokio::task::yield_now().await;
     }
     shared.remove(subscriber, id);
@@ -34,13 +31,7 @@ pub(super) async fn serve(shared: Rc<Shared>, subscriber: SubscriberId, id: Clie
 
 /// One step: send what is due, then execute what has arrived. Ready after a turn that may have left something,
 /// pending until the peer or another session has something for this one.
-fn step(
-    shared: &Shared,
-    subscriber: SubscriberId,
-    id: ClientId,
-    reader: &mut Reader,
-    context: &mut Context<'_>,
-) -> Poll<Next> {
+fn step(shared: &Shared, subscriber: SubscriberId, id: ClientId, context: &mut Context<'_>) -> Poll<Next> {
     loop {
         match shared.readiness(subscriber, id, context) {
             Readiness::Over => return Poll::Ready(Next::End),
@@ -52,16 +43,11 @@ fn step(
             Readiness::Reads => {}
         }
         let scratch = &mut *shared.scratch.borrow_mut();
-        let mut buf = ReadBuf::new(scratch);
-        let read = match reader.poll_read(context, &mut buf) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(read) => read,
-        };
-        match read {
+        match ready!(shared.poll_read(subscriber, context, scratch)) {
             Ok(0) => return Poll::Ready(Next::End),
-            Ok(_) => {
-                shared.turn_over(subscriber, buf.filled());
-                if buf.remaining() == 0 {
+            Ok(count) => {
+                shared.turn_over(subscriber, &scratch[..count]);
+                if count == scratch.len() {
                     return Poll::Ready(Next::Yield);
                 }
                 // The read left room, so that nothing more was there: the next one only registers the task.
@@ -85,6 +71,19 @@ enum Readiness {
 }
 
 impl Shared {
+    /// Reads what the session's peer has sent.
+    fn poll_read(
+        &self,
+        subscriber: SubscriberId,
+        context: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.inner.borrow().table.sessions.get(subscriber.0 as usize) {
+            Some(session) => session.stream.poll_read(context, buf),
+            None => Poll::Ready(Ok(0)),
+        }
+    }
+
     /// Sends what the session has and tells how it goes on; its task is registered for whatever must come first.
     fn readiness(&self, subscriber: SubscriberId, id: ClientId, context: &mut Context<'_>) -> Readiness {
         let table = &mut self.inner.borrow_mut().table;
@@ -94,11 +93,14 @@ impl Shared {
         }
         loop {
             match session.flush() {
-                Ok(Flushed::All) => break,
+                Ok(Flushed::All) => match session.stream.output_done() {
+                    Ok(()) => break,
+                    Err(_) => return Readiness::Over,
+                },
                 Ok(Flushed::Partly) => {}
                 Err(_) => return Readiness::Over,
             }
-            match session.writer.poll_writable(context) {
+            match session.stream.poll_writable(context) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(_)) => return Readiness::Over,
                 Poll::Pending => break,

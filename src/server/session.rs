@@ -8,7 +8,7 @@ use std::task::Waker;
 use crate::command::Spec;
 use crate::engine::{Caller, ClientFacts, ClientId, SubscriberId};
 use crate::protocol::resp::Decoder;
-use crate::transport::{Peer, Writer};
+use crate::transport::{Peer, Stream};
 
 use super::outbox::{Flushed, Outbox};
 
@@ -25,7 +25,7 @@ pub(super) struct Session {
     pub(super) decoder: Decoder,
     pub(super) inbox: Inbox,
     pub(super) outbox: Outbox,
-    pub(super) writer: Writer,
+    pub(super) stream: Stream,
     pub(super) peer: Box<Peer>,
     /// Wakes the task that serves this session.
     pub(super) waker: Option<Waker>,
@@ -123,8 +123,8 @@ impl Session {
     /// The connection is gone: doom the session.
     pub(super) fn flush(&mut self) -> io::Result<Flushed> {
         let before = self.outbox.bytes();
-        let writer = &self.writer;
-        let flushed = self.outbox.flush(|slices| writer.try_write(slices));
+        let stream = &self.stream;
+        let flushed = self.outbox.flush(|slices| stream.try_write(slices));
         self.net_out += (before - self.outbox.bytes()) as u64;
         flushed
     }
@@ -136,7 +136,7 @@ impl Session {
             id: self.id,
             addr: self.peer.addr(),
             laddr: self.peer.laddr(),
-            fd: self.writer.fd(),
+            fd: self.stream.fd(),
             age_s: now_ms.saturating_sub(self.created_ms) / 1000,
             idle_s: now_ms.saturating_sub(self.active_ms) / 1000,
             inbox_bytes: self.inbox.len(),

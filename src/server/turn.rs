@@ -58,14 +58,19 @@ enum Stop {
     Ends,
 }
 
-/// Runs one turn of a session over `bytes`, which start with its first unexecuted request.
-pub(super) fn turn(
-    engine: &mut Engine,
-    table: &mut Table,
-    window: &mut Window,
-    subscriber: SubscriberId,
-    bytes: &[u8],
-) -> TurnEnd {
+/// What a turn runs over.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival<'a> {
+    pub(super) subscriber: SubscriberId,
+    /// Starts with the session's first unexecuted request.
+    pub(super) bytes: &'a [u8],
+    /// When the round began.
+    pub(super) started: Instant,
+}
+
+/// Runs one turn of a session.
+pub(super) fn turn(engine: &mut Engine, table: &mut Table, window: &mut Window, arrival: Arrival<'_>) -> TurnEnd {
+    let Arrival { subscriber, bytes, started } = arrival;
     let Some((caller, outbox)) = table.begin_turn(subscriber) else {
         return TurnEnd { consumed: bytes.len(), more: false };
     };
@@ -74,7 +79,6 @@ pub(super) fn turn(
     };
     let mut decoder = std::mem::take(&mut session.decoder);
     let inbox_bytes = bytes.len();
-    let started = Instant::now();
     let mut run = Run { engine, table, caller, outbox, subscriber, inbox_bytes, started, commands: 0, last: None };
     let end = run.windows(&mut decoder, window, bytes);
     run.settle_time(None);

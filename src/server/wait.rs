@@ -46,6 +46,7 @@ pub(super) async fn wait(shared: Rc<Shared>, wait: Wait) {
     match wait {
         Wait::Block => {}
         Wait::Spin => loop {
+            shared.visit_hot();
             tokio::task::yield_now().await;
         },
         Wait::Adaptive => adapt(shared).await,
@@ -62,6 +63,7 @@ async fn adapt(shared: Rc<Shared>) {
             budget.grow();
         }
         poll(&shared, &mut budget).await;
+        shared.hot.borrow_mut().cool();
         asleep_since = Instant::now();
     }
 }
@@ -71,6 +73,7 @@ async fn poll(shared: &Shared, budget: &mut Budget) {
     let mut seen = shared.activity.get();
     let mut since = Instant::now();
     while !budget.0.is_zero() {
+        shared.visit_hot();
         tokio::task::yield_now().await;
         let now = Instant::now();
         if shared.activity.get() != seen {

@@ -4,14 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
-use tokio::net::TcpListener;
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
-use super::{Peer, Reader, Writer};
+use super::{Peer, Stream, watch};
 
 /// A listening TCP socket.
 pub struct TcpDoor {
-    listener: TcpListener,
+    listener: AsyncFd<Socket>,
 }
 
 impl TcpDoor {
@@ -29,7 +30,7 @@ impl TcpDoor {
         socket.bind(&address.into())?;
         socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
         socket.set_nonblocking(true)?;
-        Ok(TcpDoor { listener: TcpListener::from_std(socket.into())? })
+        Ok(TcpDoor { listener: watch(socket, Interest::READABLE)? })
     }
 
     /// Where it listens; tells the port when 0 was asked for.
@@ -37,23 +38,26 @@ impl TcpDoor {
     /// # Errors
     /// When the system has lost the socket.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        internet(&self.listener.get_ref().local_addr()?)
     }
 
     /// Waits for the next connection. `keepalive` is the idle time before probes, none for no probes.
     ///
     /// # Errors
     /// Out of descriptors and the like; the listener stays usable.
-    pub async fn accept(&self, keepalive: Option<Duration>) -> io::Result<(Reader, Writer, Peer)> {
-        let (stream, remote) = self.listener.accept().await?;
-        let local = stream.local_addr()?;
-        stream.set_nodelay(true)?;
+    pub async fn accept(&self, keepalive: Option<Duration>) -> io::Result<(Stream, Peer)> {
+        let (socket, remote) = self.listener.async_io(Interest::READABLE, Socket::accept).await?;
+        let peer = Peer::Tcp { remote: internet(&remote)?, local: internet(&socket.local_addr()?)? };
+        socket.set_tcp_nodelay(true)?;
         if let Some(idle) = keepalive {
             // A third of the idle time between probes and three of them: a dead peer is known after twice the time.
             let probes = TcpKeepalive::new().with_time(idle).with_interval((idle / 3).max(Duration::from_secs(1)));
-            SockRef::from(&stream).set_tcp_keepalive(&probes.with_retries(3))?;
+            socket.set_tcp_keepalive(&probes.with_retries(3))?;
         }
-        let (reader, writer) = stream.into_split();
-        Ok((Reader::Tcp(reader), Writer::Tcp(writer), Peer::Tcp { remote, local }))
+        Ok((Stream::new(socket)?, peer))
     }
+}
+
+fn internet(address: &SockAddr) -> io::Result<SocketAddr> {
+    address.as_socket().ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }

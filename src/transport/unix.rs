@@ -15,13 +15,14 @@ use std::rc::Rc;
 
 use nix::sys::stat::Mode;
 use socket2::{Domain, SockAddr, Socket, Type};
-use tokio::net::UnixListener;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
-use super::{Peer, Reader, Writer};
+use super::{Peer, Stream, watch};
 
 /// A listening Unix socket; dropping it removes the path.
 pub struct UnixDoor {
-    listener: UnixListener,
+    listener: AsyncFd<Socket>,
     path: Rc<PathBuf>,
     inode: Inode,
     /// Held for as long as the path is ours.
@@ -72,7 +73,7 @@ impl UnixDoor {
         fs::set_permissions(path, Permissions::from_mode(mode))?;
         socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
         socket.set_nonblocking(true)?;
-        let listener = UnixListener::from_std(socket.into())?;
+        let listener = watch(socket, Interest::READABLE)?;
         Ok(UnixDoor { listener, path: Rc::new(path.to_owned()), inode, _lock: lock })
     }
 
@@ -85,10 +86,9 @@ impl UnixDoor {
     ///
     /// # Errors
     /// Out of descriptors and the like; the listener stays usable.
-    pub async fn accept(&self) -> io::Result<(Reader, Writer, Peer)> {
-        let (stream, _) = self.listener.accept().await?;
-        let (reader, writer) = stream.into_split();
-        Ok((Reader::Unix(reader), Writer::Unix(writer), Peer::Unix { path: Rc::clone(&self.path) }))
+    pub async fn accept(&self) -> io::Result<(Stream, Peer)> {
+        let (socket, _) = self.listener.async_io(Interest::READABLE, Socket::accept).await?;
+        Ok((Stream::new(socket)?, Peer::Unix { path: Rc::clone(&self.path) }))
     }
 }
 

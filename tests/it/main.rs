@@ -38,6 +38,8 @@ mod pause;
 mod protocol;
 // House rules.
 mod tidy;
+// The ways the server waits.
+mod waiting;
 // Start, refusals to start, exit statuses, signals.
 mod process;
 // Publish and subscribe.
@@ -75,5 +77,6 @@ fn main() -> ExitCode {
     strings::tests(&mut suite);
     tidy::tests(&mut suite);
     transactions::tests(&mut suite);
+    waiting::tests(&mut suite);
     libtest_mimic::run(&arguments, suite.into_trials()).exit_code()
 }
