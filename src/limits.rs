@@ -102,6 +102,16 @@ pub const EXPIRE_SEGMENTS_PER_SLICE: usize = 1024;
 /// Microseconds of active expiry in one period: a quarter of it, as in Redis.
 pub const EXPIRE_US_PER_PERIOD: u64 = CRON_PERIOD_MS * 1000 / 4;
 
+/// Keys one command evicts at most, some 100 microseconds of small ones; what is still too much is left to the next.
+pub const EVICTIONS_PER_COMMAND_MAX: usize = 128;
+
+/// Keys remembered from one eviction to the next because they were nearly chosen: with as many, five samples choose
+/// nearly as well as a full order would.
+pub const EVICTION_CANDIDATES_MAX: usize = 16;
+
+/// Keys RANDOMKEY draws before it gives up on a database that seems to hold nothing but due ones.
+pub const RANDOMKEY_DRAWS_MAX: usize = 100;
+
 /// Bytes of a reply that one short request could make any size by drawing members again and again.
 pub const DRAWN_REPLY_BYTES_MAX: u64 = 64 * 1024 * 1024;
 

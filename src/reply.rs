@@ -310,6 +310,14 @@ pub enum CommandError {
     /// Unknown subcommand or wrong number of arguments, in one sentence; holds the container's name in capitals and
     /// the word received.
     BadSubcommand(Box<(&'static str, Vec<u8>)>),
+    /// COPY or MOVE of a key onto itself.
+    SameObject,
+    /// OBJECT FREQ without a policy that counts.
+    FrequencyNotTracked,
+    /// OBJECT IDLETIME under a policy that counts instead.
+    IdleTimeNotTracked,
+    /// The memory limit is reached and nothing may be evicted.
+    OutOfMemory,
     /// EXEC refused before it began, for the reason inside; the transaction is gone.
     ExecRefused(Box<CommandError>),
     /// An unknown word after EXPIRE and its relatives.
@@ -400,6 +408,7 @@ impl CommandError {
             CommandError::UnsupportedProtocol => "NOPROTO",
             CommandError::ExecAborted | CommandError::ExecRefused(_) => "EXECABORT",
             CommandError::ProtectedMode => "DENIED",
+            CommandError::OutOfMemory => "OOM",
             _ => "ERR",
         }
     }
@@ -410,6 +419,16 @@ impl CommandError {
         let text = match self {
             CommandError::WrongType => "Operation against a key holding the wrong kind of value",
             CommandError::Syntax => "syntax error",
+            CommandError::SameObject => "source and destination objects are the same",
+            CommandError::FrequencyNotTracked => {
+                "An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching \
+                 between policies at runtime LRU and LFU data will take some time to adjust."
+            }
+            CommandError::IdleTimeNotTracked => {
+                "An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between \
+                 policies at runtime LRU and LFU data will take some time to adjust."
+            }
+            CommandError::OutOfMemory => "command not allowed when used memory > 'maxmemory'.",
             CommandError::NotInteger => "value is not an integer or out of range",
             CommandError::NotFloat => "value is not a valid float",
             CommandError::OutOfRange => "value is out of range",
@@ -511,7 +530,8 @@ impl CommandError {
                 return text.into_bytes().into();
             }
             CommandError::ExecRefused(reason) => {
-                return [b"Transaction discarded because of: ", &*reason.text()].concat().into();
+                let code = if reason.code() == "ERR" { String::new() } else { format!("{} ", reason.code()) };
+                return [b"Transaction discarded because of: ", code.as_bytes(), &*reason.text()].concat().into();
             }
             CommandError::UnsupportedOption(word) => return [b"Unsupported option ", &word[..]].concat().into(),
             CommandError::UnknownClientType(word) => {

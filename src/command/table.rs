@@ -33,96 +33,107 @@ impl CommandId {
     pub const CONFIG_HELP: CommandId = CommandId(26);
     pub const CONFIG_RESETSTAT: CommandId = CommandId(27);
     pub const CONFIG_SET: CommandId = CommandId(28);
-    pub const DBSIZE: CommandId = CommandId(29);
-    pub const DEBUG: CommandId = CommandId(30);
-    pub const DEBUG_HELP: CommandId = CommandId(31);
-    pub const DEBUG_LOG: CommandId = CommandId(32);
-    pub const DEBUG_SET_ACTIVE_EXPIRE: CommandId = CommandId(33);
-    pub const DEBUG_SLEEP: CommandId = CommandId(34);
-    pub const DECR: CommandId = CommandId(35);
-    pub const DECRBY: CommandId = CommandId(36);
-    pub const DEL: CommandId = CommandId(37);
-    pub const DISCARD: CommandId = CommandId(38);
-    pub const ECHO: CommandId = CommandId(39);
-    pub const EXEC: CommandId = CommandId(40);
-    pub const EXISTS: CommandId = CommandId(41);
-    pub const EXPIRE: CommandId = CommandId(42);
-    pub const EXPIREAT: CommandId = CommandId(43);
-    pub const FLUSHALL: CommandId = CommandId(44);
-    pub const FLUSHDB: CommandId = CommandId(45);
-    pub const FUNCTION: CommandId = CommandId(46);
-    pub const FUNCTION_FLUSH: CommandId = CommandId(47);
-    pub const FUNCTION_HELP: CommandId = CommandId(48);
-    pub const FUNCTION_LIST: CommandId = CommandId(49);
-    pub const FUNCTION_STATS: CommandId = CommandId(50);
-    pub const GET: CommandId = CommandId(51);
-    pub const HELLO: CommandId = CommandId(52);
-    pub const INCR: CommandId = CommandId(53);
-    pub const INCRBY: CommandId = CommandId(54);
-    pub const INFO: CommandId = CommandId(55);
-    pub const KEYS: CommandId = CommandId(56);
-    pub const MGET: CommandId = CommandId(57);
-    pub const MSET: CommandId = CommandId(58);
-    pub const MULTI: CommandId = CommandId(59);
-    pub const OBJECT: CommandId = CommandId(60);
-    pub const OBJECT_ENCODING: CommandId = CommandId(61);
-    pub const OBJECT_HELP: CommandId = CommandId(62);
-    pub const PERSIST: CommandId = CommandId(63);
-    pub const PEXPIRE: CommandId = CommandId(64);
-    pub const PEXPIREAT: CommandId = CommandId(65);
-    pub const PING: CommandId = CommandId(66);
-    pub const PSETEX: CommandId = CommandId(67);
-    pub const PSUBSCRIBE: CommandId = CommandId(68);
-    pub const PTTL: CommandId = CommandId(69);
-    pub const PUBLISH: CommandId = CommandId(70);
-    pub const PUBSUB: CommandId = CommandId(71);
-    pub const PUBSUB_CHANNELS: CommandId = CommandId(72);
-    pub const PUBSUB_HELP: CommandId = CommandId(73);
-    pub const PUBSUB_NUMPAT: CommandId = CommandId(74);
-    pub const PUBSUB_NUMSUB: CommandId = CommandId(75);
-    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(76);
-    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(77);
-    pub const PUNSUBSCRIBE: CommandId = CommandId(78);
-    pub const QUIT: CommandId = CommandId(79);
-    pub const RESET: CommandId = CommandId(80);
-    pub const SADD: CommandId = CommandId(81);
-    pub const SCAN: CommandId = CommandId(82);
-    pub const SCARD: CommandId = CommandId(83);
-    pub const SDIFF: CommandId = CommandId(84);
-    pub const SDIFFSTORE: CommandId = CommandId(85);
-    pub const SELECT: CommandId = CommandId(86);
-    pub const SET: CommandId = CommandId(87);
-    pub const SETEX: CommandId = CommandId(88);
-    pub const SHUTDOWN: CommandId = CommandId(89);
-    pub const SINTER: CommandId = CommandId(90);
-    pub const SINTERCARD: CommandId = CommandId(91);
-    pub const SINTERSTORE: CommandId = CommandId(92);
-    pub const SISMEMBER: CommandId = CommandId(93);
-    pub const SMEMBERS: CommandId = CommandId(94);
-    pub const SMISMEMBER: CommandId = CommandId(95);
-    pub const SMOVE: CommandId = CommandId(96);
-    pub const SPOP: CommandId = CommandId(97);
-    pub const SPUBLISH: CommandId = CommandId(98);
-    pub const SRANDMEMBER: CommandId = CommandId(99);
-    pub const SREM: CommandId = CommandId(100);
-    pub const SSCAN: CommandId = CommandId(101);
-    pub const SSUBSCRIBE: CommandId = CommandId(102);
-    pub const SUBSCRIBE: CommandId = CommandId(103);
-    pub const SUNION: CommandId = CommandId(104);
-    pub const SUNIONSTORE: CommandId = CommandId(105);
-    pub const SUNSUBSCRIBE: CommandId = CommandId(106);
-    pub const SWAPDB: CommandId = CommandId(107);
-    pub const TIME: CommandId = CommandId(108);
-    pub const TTL: CommandId = CommandId(109);
-    pub const TYPE: CommandId = CommandId(110);
-    pub const UNLINK: CommandId = CommandId(111);
-    pub const UNSUBSCRIBE: CommandId = CommandId(112);
-    pub const UNWATCH: CommandId = CommandId(113);
-    pub const WATCH: CommandId = CommandId(114);
+    pub const COPY: CommandId = CommandId(29);
+    pub const DBSIZE: CommandId = CommandId(30);
+    pub const DEBUG: CommandId = CommandId(31);
+    pub const DEBUG_HELP: CommandId = CommandId(32);
+    pub const DEBUG_LOG: CommandId = CommandId(33);
+    pub const DEBUG_SET_ACTIVE_EXPIRE: CommandId = CommandId(34);
+    pub const DEBUG_SLEEP: CommandId = CommandId(35);
+    pub const DECR: CommandId = CommandId(36);
+    pub const DECRBY: CommandId = CommandId(37);
+    pub const DEL: CommandId = CommandId(38);
+    pub const DISCARD: CommandId = CommandId(39);
+    pub const ECHO: CommandId = CommandId(40);
+    pub const EXEC: CommandId = CommandId(41);
+    pub const EXISTS: CommandId = CommandId(42);
+    pub const EXPIRE: CommandId = CommandId(43);
+    pub const EXPIREAT: CommandId = CommandId(44);
+    pub const EXPIRETIME: CommandId = CommandId(45);
+    pub const FLUSHALL: CommandId = CommandId(46);
+    pub const FLUSHDB: CommandId = CommandId(47);
+    pub const FUNCTION: CommandId = CommandId(48);
+    pub const FUNCTION_FLUSH: CommandId = CommandId(49);
+    pub const FUNCTION_HELP: CommandId = CommandId(50);
+    pub const FUNCTION_LIST: CommandId = CommandId(51);
+    pub const FUNCTION_STATS: CommandId = CommandId(52);
+    pub const GET: CommandId = CommandId(53);
+    pub const HELLO: CommandId = CommandId(54);
+    pub const INCR: CommandId = CommandId(55);
+    pub const INCRBY: CommandId = CommandId(56);
+    pub const INFO: CommandId = CommandId(57);
+    pub const KEYS: CommandId = CommandId(58);
+    pub const MGET: CommandId = CommandId(59);
+    pub const MOVE: CommandId = CommandId(60);
+    pub const MSET: CommandId = CommandId(61);
+    pub const MULTI: CommandId = CommandId(62);
+    pub const OBJECT: CommandId = CommandId(63);
+    pub const OBJECT_ENCODING: CommandId = CommandId(64);
+    pub const OBJECT_FREQ: CommandId = CommandId(65);
+    pub const OBJECT_HELP: CommandId = CommandId(66);
+    pub const OBJECT_IDLETIME: CommandId = CommandId(67);
+    pub const OBJECT_REFCOUNT: CommandId = CommandId(68);
+    pub const PERSIST: CommandId = CommandId(69);
+    pub const PEXPIRE: CommandId = CommandId(70);
+    pub const PEXPIREAT: CommandId = CommandId(71);
+    pub const PEXPIRETIME: CommandId = CommandId(72);
+    pub const PING: CommandId = CommandId(73);
+    pub const PSETEX: CommandId = CommandId(74);
+    pub const PSUBSCRIBE: CommandId = CommandId(75);
+    pub const PTTL: CommandId = CommandId(76);
+    pub const PUBLISH: CommandId = CommandId(77);
+    pub const PUBSUB: CommandId = CommandId(78);
+    pub const PUBSUB_CHANNELS: CommandId = CommandId(79);
+    pub const PUBSUB_HELP: CommandId = CommandId(80);
+    pub const PUBSUB_NUMPAT: CommandId = CommandId(81);
+    pub const PUBSUB_NUMSUB: CommandId = CommandId(82);
+    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(83);
+    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(84);
+    pub const PUNSUBSCRIBE: CommandId = CommandId(85);
+    pub const QUIT: CommandId = CommandId(86);
+    pub const RANDOMKEY: CommandId = CommandId(87);
+    pub const RENAME: CommandId = CommandId(88);
+    pub const RENAMENX: CommandId = CommandId(89);
+    pub const RESET: CommandId = CommandId(90);
+    pub const SADD: CommandId = CommandId(91);
+    pub const SCAN: CommandId = CommandId(92);
+    pub const SCARD: CommandId = CommandId(93);
+    pub const SDIFF: CommandId = CommandId(94);
+    pub const SDIFFSTORE: CommandId = CommandId(95);
+    pub const SELECT: CommandId = CommandId(96);
+    pub const SET: CommandId = CommandId(97);
+    pub const SETEX: CommandId = CommandId(98);
+    pub const SHUTDOWN: CommandId = CommandId(99);
+    pub const SINTER: CommandId = CommandId(100);
+    pub const SINTERCARD: CommandId = CommandId(101);
+    pub const SINTERSTORE: CommandId = CommandId(102);
+    pub const SISMEMBER: CommandId = CommandId(103);
+    pub const SMEMBERS: CommandId = CommandId(104);
+    pub const SMISMEMBER: CommandId = CommandId(105);
+    pub const SMOVE: CommandId = CommandId(106);
+    pub const SPOP: CommandId = CommandId(107);
+    pub const SPUBLISH: CommandId = CommandId(108);
+    pub const SRANDMEMBER: CommandId = CommandId(109);
+    pub const SREM: CommandId = CommandId(110);
+    pub const SSCAN: CommandId = CommandId(111);
+    pub const SSUBSCRIBE: CommandId = CommandId(112);
+    pub const SUBSCRIBE: CommandId = CommandId(113);
+    pub const SUNION: CommandId = CommandId(114);
+    pub const SUNIONSTORE: CommandId = CommandId(115);
+    pub const SUNSUBSCRIBE: CommandId = CommandId(116);
+    pub const SWAPDB: CommandId = CommandId(117);
+    pub const TIME: CommandId = CommandId(118);
+    pub const TOUCH: CommandId = CommandId(119);
+    pub const TTL: CommandId = CommandId(120);
+    pub const TYPE: CommandId = CommandId(121);
+    pub const UNLINK: CommandId = CommandId(122);
+    pub const UNSUBSCRIBE: CommandId = CommandId(123);
+    pub const UNWATCH: CommandId = CommandId(124);
+    pub const WATCH: CommandId = CommandId(125);
 }
 
 /// Every command, sorted by full name; a command's id is its position.
-pub static SPECS: [Spec; 115] = [
+pub static SPECS: [Spec; 126] = [
     Spec {
         id: CommandId(0),
         name: "auth",
@@ -1067,6 +1078,46 @@ pub static SPECS: [Spec; 115] = [
     },
     Spec {
         id: CommandId(29),
+        name: "copy",
+        title: "COPY",
+        word: "COPY",
+        summary: "Copies a value and its expiry to another key.",
+        group: Group::Generic,
+        since: "6.2.0",
+        complexity: "O(N), N members of a set; O(1) for strings",
+        arity: -3,
+        flags: Flags(0x5),
+        categories: Categories(0x8005),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 2, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+            KeySpec { notes: None, flags: KeyFlags(0x24), begin: 2, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "source", kind: Kind::Key, display: "source", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "destination", kind: Kind::Key, display: "destination", token: None, key: Some(1), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "destination-db", kind: Kind::Integer, display: "destination-db", token: Some("DB"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "replace", kind: Kind::PureToken, display: "replace", token: Some("REPLACE"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SADD s a b", reply: "(integer) 2", varies: false },
+            Example { run: "COPY s t", reply: "(integer) 1", varies: false },
+            Example { run: "COPY s t", reply: "(integer) 0", varies: false },
+            Example { run: "COPY s t DB 1 REPLACE", reply: "(integer) 1", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(30),
         name: "dbsize",
         title: "DBSIZE",
         word: "DBSIZE",
@@ -1096,7 +1147,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(30),
+        id: CommandId(31),
         name: "debug",
         title: "DEBUG",
         word: "DEBUG",
@@ -1111,7 +1162,7 @@ pub static SPECS: [Spec; 115] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(31), CommandId(32), CommandId(33), CommandId(34)],
+        subcommands: &[CommandId(32), CommandId(33), CommandId(34), CommandId(35)],
         lumped_errors: true,
         doc_flags: &["syscmd"],
         deprecated_since: None,
@@ -1125,7 +1176,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(31),
+        id: CommandId(32),
         name: "debug|help",
         title: "DEBUG HELP",
         word: "HELP",
@@ -1139,7 +1190,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(30)),
+        container: Some(CommandId(31)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1154,7 +1205,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(32),
+        id: CommandId(33),
         name: "debug|log",
         title: "DEBUG LOG",
         word: "LOG",
@@ -1168,7 +1219,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(30)),
+        container: Some(CommandId(31)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1185,7 +1236,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(33),
+        id: CommandId(34),
         name: "debug|set-active-expire",
         title: "DEBUG SET-ACTIVE-EXPIRE",
         word: "SET-ACTIVE-EXPIRE",
@@ -1199,7 +1250,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(30)),
+        container: Some(CommandId(31)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1216,7 +1267,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(34),
+        id: CommandId(35),
         name: "debug|sleep",
         title: "DEBUG SLEEP",
         word: "SLEEP",
@@ -1230,7 +1281,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(30)),
+        container: Some(CommandId(31)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1247,7 +1298,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(35),
+        id: CommandId(36),
         name: "decr",
         title: "DECR",
         word: "DECR",
@@ -1281,7 +1332,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(36),
+        id: CommandId(37),
         name: "decrby",
         title: "DECRBY",
         word: "DECRBY",
@@ -1316,7 +1367,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(37),
+        id: CommandId(38),
         name: "del",
         title: "DEL",
         word: "DEL",
@@ -1350,7 +1401,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(38),
+        id: CommandId(39),
         name: "discard",
         title: "DISCARD",
         word: "DISCARD",
@@ -1381,7 +1432,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(39),
+        id: CommandId(40),
         name: "echo",
         title: "ECHO",
         word: "ECHO",
@@ -1412,7 +1463,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(40),
+        id: CommandId(41),
         name: "exec",
         title: "EXEC",
         word: "EXEC",
@@ -1444,7 +1495,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(41),
+        id: CommandId(42),
         name: "exists",
         title: "EXISTS",
         word: "EXISTS",
@@ -1478,7 +1529,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(42),
+        id: CommandId(43),
         name: "expire",
         title: "EXPIRE",
         word: "EXPIRE",
@@ -1521,7 +1572,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(43),
+        id: CommandId(44),
         name: "expireat",
         title: "EXPIREAT",
         word: "EXPIREAT",
@@ -1563,7 +1614,43 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(44),
+        id: CommandId(45),
+        name: "expiretime",
+        title: "EXPIRETIME",
+        word: "EXPIRETIME",
+        summary: "Tells when a key expires, in Unix seconds.",
+        group: Group::Generic,
+        since: "7.0.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x402),
+        categories: Categories(0x4003),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: Some(44),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "EXPIRETIME k", reply: "(integer) -1", varies: false },
+            Example { run: "EXPIREAT k 33177117420", reply: "(integer) 1", varies: false },
+            Example { run: "EXPIRETIME k", reply: "(integer) 33177117420", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(46),
         name: "flushall",
         title: "FLUSHALL",
         word: "FLUSHALL",
@@ -1598,7 +1685,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(45),
+        id: CommandId(47),
         name: "flushdb",
         title: "FLUSHDB",
         word: "FLUSHDB",
@@ -1634,7 +1721,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(46),
+        id: CommandId(48),
         name: "function",
         title: "FUNCTION",
         word: "FUNCTION",
@@ -1649,7 +1736,7 @@ pub static SPECS: [Spec; 115] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(47), CommandId(48), CommandId(49), CommandId(50)],
+        subcommands: &[CommandId(49), CommandId(50), CommandId(51), CommandId(52)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -1663,7 +1750,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(47),
+        id: CommandId(49),
         name: "function|flush",
         title: "FUNCTION FLUSH",
         word: "FLUSH",
@@ -1677,7 +1764,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(46)),
+        container: Some(CommandId(48)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1697,7 +1784,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(48),
+        id: CommandId(50),
         name: "function|help",
         title: "FUNCTION HELP",
         word: "HELP",
@@ -1711,7 +1798,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(46)),
+        container: Some(CommandId(48)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1726,7 +1813,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(49),
+        id: CommandId(51),
         name: "function|list",
         title: "FUNCTION LIST",
         word: "LIST",
@@ -1740,7 +1827,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(46)),
+        container: Some(CommandId(48)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1758,7 +1845,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(50),
+        id: CommandId(52),
         name: "function|stats",
         title: "FUNCTION STATS",
         word: "STATS",
@@ -1772,7 +1859,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(46)),
+        container: Some(CommandId(48)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1787,7 +1874,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(51),
+        id: CommandId(53),
         name: "get",
         title: "GET",
         word: "GET",
@@ -1822,7 +1909,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(52),
+        id: CommandId(54),
         name: "hello",
         title: "HELLO",
         word: "HELLO",
@@ -1860,7 +1947,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(53),
+        id: CommandId(55),
         name: "incr",
         title: "INCR",
         word: "INCR",
@@ -1895,7 +1982,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(54),
+        id: CommandId(56),
         name: "incrby",
         title: "INCRBY",
         word: "INCRBY",
@@ -1930,7 +2017,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(55),
+        id: CommandId(57),
         name: "info",
         title: "INFO",
         word: "INFO",
@@ -1961,7 +2048,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(56),
+        id: CommandId(58),
         name: "keys",
         title: "KEYS",
         word: "KEYS",
@@ -1993,7 +2080,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(57),
+        id: CommandId(59),
         name: "mget",
         title: "MGET",
         word: "MGET",
@@ -2027,7 +2114,43 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(58),
+        id: CommandId(60),
+        name: "move",
+        title: "MOVE",
+        word: "MOVE",
+        summary: "Moves a key to another database.",
+        group: Group::Generic,
+        since: "1.0.0",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x401),
+        categories: Categories(0x4005),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x32), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "db", kind: Kind::Integer, display: "db", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "MOVE k 1", reply: "(integer) 1", varies: false },
+            Example { run: "EXISTS k", reply: "(integer) 0", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(61),
         name: "mset",
         title: "MSET",
         word: "MSET",
@@ -2064,7 +2187,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(59),
+        id: CommandId(62),
         name: "multi",
         title: "MULTI",
         word: "MULTI",
@@ -2095,7 +2218,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(60),
+        id: CommandId(63),
         name: "object",
         title: "OBJECT",
         word: "OBJECT",
@@ -2110,7 +2233,7 @@ pub static SPECS: [Spec; 115] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(61), CommandId(62)],
+        subcommands: &[CommandId(64), CommandId(65), CommandId(66), CommandId(67), CommandId(68)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2124,7 +2247,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(61),
+        id: CommandId(64),
         name: "object|encoding",
         title: "OBJECT ENCODING",
         word: "ENCODING",
@@ -2138,7 +2261,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Bulk, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(60)),
+        container: Some(CommandId(63)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2160,7 +2283,41 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(62),
+        id: CommandId(65),
+        name: "object|freq",
+        title: "OBJECT FREQ",
+        word: "FREQ",
+        summary: "Tells how often a key is used, 0 to 255, logarithmic.",
+        group: Group::Generic,
+        since: "4.0.0",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x2),
+        categories: Categories(0x8003),
+        tips: &["nondeterministic_output"],
+        replies: &[ReplyKind::Integer, ReplyKind::Nil],
+        template: None,
+        container: Some(CommandId(63)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 2, last: 2, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x1), begin: 2, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "OBJECT FREQ k", reply: "(error) ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(66),
         name: "object|help",
         title: "OBJECT HELP",
         word: "HELP",
@@ -2174,7 +2331,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(60)),
+        container: Some(CommandId(63)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2189,7 +2346,77 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(63),
+        id: CommandId(67),
+        name: "object|idletime",
+        title: "OBJECT IDLETIME",
+        word: "IDLETIME",
+        summary: "Tells the seconds since a key was used.",
+        group: Group::Generic,
+        since: "2.2.3",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x2),
+        categories: Categories(0x8003),
+        tips: &["nondeterministic_output"],
+        replies: &[ReplyKind::Integer, ReplyKind::Nil],
+        template: None,
+        container: Some(CommandId(63)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 2, last: 2, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x1), begin: 2, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "OBJECT IDLETIME k", reply: "(integer) 0", varies: false },
+            Example { run: "OBJECT IDLETIME none", reply: "(nil)", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(68),
+        name: "object|refcount",
+        title: "OBJECT REFCOUNT",
+        word: "REFCOUNT",
+        summary: "Tells how many references there are to a value.",
+        group: Group::Generic,
+        since: "2.2.3",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x2),
+        categories: Categories(0x8003),
+        tips: &["nondeterministic_output"],
+        replies: &[ReplyKind::Integer, ReplyKind::Nil],
+        template: None,
+        container: Some(CommandId(63)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 2, last: 2, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x1), begin: 2, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "OBJECT REFCOUNT k", reply: "(integer) 1", varies: false },
+            Example { run: "OBJECT REFCOUNT none", reply: "(nil)", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(69),
         name: "persist",
         title: "PERSIST",
         word: "PERSIST",
@@ -2224,7 +2451,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(64),
+        id: CommandId(70),
         name: "pexpire",
         title: "PEXPIRE",
         word: "PEXPIRE",
@@ -2266,7 +2493,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(65),
+        id: CommandId(71),
         name: "pexpireat",
         title: "PEXPIREAT",
         word: "PEXPIREAT",
@@ -2307,7 +2534,43 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(66),
+        id: CommandId(72),
+        name: "pexpiretime",
+        title: "PEXPIRETIME",
+        word: "PEXPIRETIME",
+        summary: "Tells when a key expires, in Unix milliseconds.",
+        group: Group::Generic,
+        since: "7.0.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x402),
+        categories: Categories(0x4003),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: Some(45),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "PEXPIRETIME k", reply: "(integer) -1", varies: false },
+            Example { run: "PEXPIREAT k 33177117420000", reply: "(integer) 1", varies: false },
+            Example { run: "PEXPIRETIME k", reply: "(integer) 33177117420000", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(73),
         name: "ping",
         title: "PING",
         word: "PING",
@@ -2339,7 +2602,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(67),
+        id: CommandId(74),
         name: "psetex",
         title: "PSETEX",
         word: "PSETEX",
@@ -2375,7 +2638,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(68),
+        id: CommandId(75),
         name: "psubscribe",
         title: "PSUBSCRIBE",
         word: "PSUBSCRIBE",
@@ -2406,7 +2669,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(69),
+        id: CommandId(76),
         name: "pttl",
         title: "PTTL",
         word: "PTTL",
@@ -2441,7 +2704,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(70),
+        id: CommandId(77),
         name: "publish",
         title: "PUBLISH",
         word: "PUBLISH",
@@ -2473,7 +2736,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(71),
+        id: CommandId(78),
         name: "pubsub",
         title: "PUBSUB",
         word: "PUBSUB",
@@ -2488,7 +2751,7 @@ pub static SPECS: [Spec; 115] = [
         replies: &[ReplyKind::Error],
         template: Some(101),
         container: None,
-        subcommands: &[CommandId(72), CommandId(73), CommandId(74), CommandId(75), CommandId(76), CommandId(77)],
+        subcommands: &[CommandId(79), CommandId(80), CommandId(81), CommandId(82), CommandId(83), CommandId(84)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2502,7 +2765,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(72),
+        id: CommandId(79),
         name: "pubsub|channels",
         title: "PUBSUB CHANNELS",
         word: "CHANNELS",
@@ -2516,7 +2779,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(71)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2533,7 +2796,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(73),
+        id: CommandId(80),
         name: "pubsub|help",
         title: "PUBSUB HELP",
         word: "HELP",
@@ -2547,7 +2810,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(71)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2562,7 +2825,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(74),
+        id: CommandId(81),
         name: "pubsub|numpat",
         title: "PUBSUB NUMPAT",
         word: "NUMPAT",
@@ -2576,7 +2839,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(71)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2591,7 +2854,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(75),
+        id: CommandId(82),
         name: "pubsub|numsub",
         title: "PUBSUB NUMSUB",
         word: "NUMSUB",
@@ -2605,7 +2868,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(71)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2622,7 +2885,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(76),
+        id: CommandId(83),
         name: "pubsub|shardchannels",
         title: "PUBSUB SHARDCHANNELS",
         word: "SHARDCHANNELS",
@@ -2636,7 +2899,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(71)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2653,7 +2916,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(77),
+        id: CommandId(84),
         name: "pubsub|shardnumsub",
         title: "PUBSUB SHARDNUMSUB",
         word: "SHARDNUMSUB",
@@ -2667,7 +2930,7 @@ pub static SPECS: [Spec; 115] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(71)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2684,7 +2947,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(78),
+        id: CommandId(85),
         name: "punsubscribe",
         title: "PUNSUBSCRIBE",
         word: "PUNSUBSCRIBE",
@@ -2715,7 +2978,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(79),
+        id: CommandId(86),
         name: "quit",
         title: "QUIT",
         word: "QUIT",
@@ -2744,7 +3007,113 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(80),
+        id: CommandId(87),
+        name: "randomkey",
+        title: "RANDOMKEY",
+        word: "RANDOMKEY",
+        summary: "Answers a key drawn at random.",
+        group: Group::Generic,
+        since: "1.0.0",
+        complexity: "O(1)",
+        arity: 1,
+        flags: Flags(0x2),
+        categories: Categories(0x8003),
+        tips: &["request_policy:all_shards", "response_policy:special", "nondeterministic_output"],
+        replies: &[ReplyKind::Bulk, ReplyKind::Nil],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "RANDOMKEY", reply: "(nil)", varies: false },
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "RANDOMKEY", reply: "\"k\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(88),
+        name: "rename",
+        title: "RENAME",
+        word: "RENAME",
+        summary: "Gives a key another name, replacing what had it.",
+        group: Group::Generic,
+        since: "1.0.0",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x1),
+        categories: Categories(0x8005),
+        tips: &[],
+        replies: &[ReplyKind::Status],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 2, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x92), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+            KeySpec { notes: None, flags: KeyFlags(0x24), begin: 2, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "newkey", kind: Kind::Key, display: "newkey", token: None, key: Some(1), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET a 1", reply: "OK", varies: false },
+            Example { run: "RENAME a b", reply: "OK", varies: false },
+            Example { run: "GET b", reply: "\"1\"", varies: false },
+            Example { run: "RENAME a b", reply: "(error) ERR no such key", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(89),
+        name: "renamenx",
+        title: "RENAMENX",
+        word: "RENAMENX",
+        summary: "Gives a key another name unless that is taken.",
+        group: Group::Generic,
+        since: "1.0.0",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x401),
+        categories: Categories(0x4005),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[("3.2.0", "No error when both names are the same.")],
+        legacy_keys: LegacyKeys { first: 1, last: 2, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x92), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+            KeySpec { notes: None, flags: KeyFlags(0x44), begin: 2, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "newkey", kind: Kind::Key, display: "newkey", token: None, key: Some(1), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "MSET a 1 b 2", reply: "OK", varies: false },
+            Example { run: "RENAMENX a b", reply: "(integer) 0", varies: false },
+            Example { run: "RENAMENX a c", reply: "(integer) 1", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(90),
         name: "reset",
         title: "RESET",
         word: "RESET",
@@ -2773,7 +3142,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(81),
+        id: CommandId(91),
         name: "sadd",
         title: "SADD",
         word: "SADD",
@@ -2808,7 +3177,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(82),
+        id: CommandId(92),
         name: "scan",
         title: "SCAN",
         word: "SCAN",
@@ -2843,7 +3212,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(83),
+        id: CommandId(93),
         name: "scard",
         title: "SCARD",
         word: "SCARD",
@@ -2878,7 +3247,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(84),
+        id: CommandId(94),
         name: "sdiff",
         title: "SDIFF",
         word: "SDIFF",
@@ -2913,7 +3282,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(85),
+        id: CommandId(95),
         name: "sdiffstore",
         title: "SDIFFSTORE",
         word: "SDIFFSTORE",
@@ -2950,7 +3319,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(86),
+        id: CommandId(96),
         name: "select",
         title: "SELECT",
         word: "SELECT",
@@ -2982,7 +3351,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(87),
+        id: CommandId(97),
         name: "set",
         title: "SET",
         word: "SET",
@@ -3031,7 +3400,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(88),
+        id: CommandId(98),
         name: "setex",
         title: "SETEX",
         word: "SETEX",
@@ -3068,7 +3437,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(89),
+        id: CommandId(99),
         name: "shutdown",
         title: "SHUTDOWN",
         word: "SHUTDOWN",
@@ -3105,7 +3474,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(90),
+        id: CommandId(100),
         name: "sinter",
         title: "SINTER",
         word: "SINTER",
@@ -3140,7 +3509,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(91),
+        id: CommandId(101),
         name: "sintercard",
         title: "SINTERCARD",
         word: "SINTERCARD",
@@ -3178,7 +3547,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(92),
+        id: CommandId(102),
         name: "sinterstore",
         title: "SINTERSTORE",
         word: "SINTERSTORE",
@@ -3215,7 +3584,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(93),
+        id: CommandId(103),
         name: "sismember",
         title: "SISMEMBER",
         word: "SISMEMBER",
@@ -3251,7 +3620,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(94),
+        id: CommandId(104),
         name: "smembers",
         title: "SMEMBERS",
         word: "SMEMBERS",
@@ -3285,7 +3654,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(95),
+        id: CommandId(105),
         name: "smismember",
         title: "SMISMEMBER",
         word: "SMISMEMBER",
@@ -3320,7 +3689,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(96),
+        id: CommandId(106),
         name: "smove",
         title: "SMOVE",
         word: "SMOVE",
@@ -3358,7 +3727,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(97),
+        id: CommandId(107),
         name: "spop",
         title: "SPOP",
         word: "SPOP",
@@ -3394,7 +3763,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(98),
+        id: CommandId(108),
         name: "spublish",
         title: "SPUBLISH",
         word: "SPUBLISH",
@@ -3428,7 +3797,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(99),
+        id: CommandId(109),
         name: "srandmember",
         title: "SRANDMEMBER",
         word: "SRANDMEMBER",
@@ -3464,7 +3833,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(100),
+        id: CommandId(110),
         name: "srem",
         title: "SREM",
         word: "SREM",
@@ -3499,7 +3868,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(101),
+        id: CommandId(111),
         name: "sscan",
         title: "SSCAN",
         word: "SSCAN",
@@ -3536,7 +3905,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(102),
+        id: CommandId(112),
         name: "ssubscribe",
         title: "SSUBSCRIBE",
         word: "SSUBSCRIBE",
@@ -3569,7 +3938,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(103),
+        id: CommandId(113),
         name: "subscribe",
         title: "SUBSCRIBE",
         word: "SUBSCRIBE",
@@ -3600,7 +3969,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(104),
+        id: CommandId(114),
         name: "sunion",
         title: "SUNION",
         word: "SUNION",
@@ -3635,7 +4004,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(105),
+        id: CommandId(115),
         name: "sunionstore",
         title: "SUNIONSTORE",
         word: "SUNIONSTORE",
@@ -3672,7 +4041,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(106),
+        id: CommandId(116),
         name: "sunsubscribe",
         title: "SUNSUBSCRIBE",
         word: "SUNSUBSCRIBE",
@@ -3705,7 +4074,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(107),
+        id: CommandId(117),
         name: "swapdb",
         title: "SWAPDB",
         word: "SWAPDB",
@@ -3740,7 +4109,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(108),
+        id: CommandId(118),
         name: "time",
         title: "TIME",
         word: "TIME",
@@ -3769,7 +4138,41 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(109),
+        id: CommandId(119),
+        name: "touch",
+        title: "TOUCH",
+        word: "TOUCH",
+        summary: "Counts existing keys and marks them as used.",
+        group: Group::Generic,
+        since: "3.2.1",
+        complexity: "O(N), N keys",
+        arity: -2,
+        flags: Flags(0x402),
+        categories: Categories(0x4003),
+        tips: &["request_policy:multi_shard", "response_policy:agg_sum"],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: -1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x1), begin: 1, find: Find::Range { last: -1, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: true, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "MSET a 1 b 2", reply: "OK", varies: false },
+            Example { run: "TOUCH a b c", reply: "(integer) 2", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(120),
         name: "ttl",
         title: "TTL",
         word: "TTL",
@@ -3804,7 +4207,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(110),
+        id: CommandId(121),
         name: "type",
         title: "TYPE",
         word: "TYPE",
@@ -3839,7 +4242,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(111),
+        id: CommandId(122),
         name: "unlink",
         title: "UNLINK",
         word: "UNLINK",
@@ -3873,7 +4276,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(112),
+        id: CommandId(123),
         name: "unsubscribe",
         title: "UNSUBSCRIBE",
         word: "UNSUBSCRIBE",
@@ -3904,7 +4307,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(113),
+        id: CommandId(124),
         name: "unwatch",
         title: "UNWATCH",
         word: "UNWATCH",
@@ -3934,7 +4337,7 @@ pub static SPECS: [Spec; 115] = [
         ],
     },
     Spec {
-        id: CommandId(114),
+        id: CommandId(125),
         name: "watch",
         title: "WATCH",
         word: "WATCH",
@@ -3973,36 +4376,36 @@ pub static SPECS: [Spec; 115] = [
 
 /// Ids by name hash, probed linearly; `u16::MAX` is an empty slot.
 pub(super) static SLOTS: [u16; 512] = [
-    71, 6, 65535, 65535, 8, 65535, 65535, 65535, 65535, 114, 65535, 65535, 65535, 84, 65535, 65535,
-    5, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 36, 65535, 65535, 60, 65535,
+    66, 6, 78, 65535, 8, 65535, 50, 65535, 65535, 125, 65535, 65535, 65535, 94, 65535, 65535,
+    5, 65535, 65535, 65535, 65535, 65535, 65535, 35, 65535, 65535, 65535, 37, 60, 65535, 63, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 11, 65535,
-    65535, 65535, 3, 68, 65535, 65535, 65535, 91, 65535, 65535, 65535, 65535, 65535, 72, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 57, 65535, 69, 65535, 65535, 65535,
-    65535, 65535, 65535, 13, 22, 65535, 65535, 65535, 65535, 43, 86, 44, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 100, 98, 65535, 65535,
-    65535, 26, 65535, 65535, 65535, 65535, 78, 65535, 65535, 65535, 65535, 76, 65535, 65535, 65535, 65535,
-    33, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 106, 65535, 65535, 65535, 65535, 65535, 65535, 59,
-    65535, 65535, 65535, 65535, 65535, 65535, 74, 30, 65535, 65535, 25, 65535, 65535, 65535, 65535, 28,
-    65535, 65535, 65535, 51, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    87, 64, 65535, 65535, 65535, 18, 65535, 65535, 55, 65535, 65535, 65535, 112, 95, 88, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 102, 31, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 7, 1, 65535, 65535, 65535, 67, 65535, 65535, 65535, 4,
-    65535, 90, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 34, 65535, 65535, 65535, 65535, 65535,
-    65535, 56, 65535, 45, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 23, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 41, 65535, 65535, 65535, 65535, 104, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 53, 65535, 65535, 65535, 65535, 65535, 109, 65535, 101, 108, 40, 54, 10,
-    99, 111, 65535, 65535, 107, 89, 65535, 80, 65535, 65535, 27, 19, 65535, 16, 65535, 65535,
-    65535, 65535, 2, 65535, 65535, 65535, 65535, 73, 92, 29, 65535, 65535, 9, 66, 65535, 65535,
-    65535, 65535, 21, 65535, 65535, 65535, 96, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 17, 65535, 65535, 65535, 65535, 65535, 65535, 113, 79,
-    65535, 65535, 75, 65535, 61, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 15, 38, 65535, 83, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 42, 93, 81, 65535, 65535,
-    65535, 65535, 65, 0, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 103, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 35, 110, 65535,
-    65535, 97, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 50, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 12, 105, 20, 65535, 32, 65535, 46, 37, 82, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 52, 65535, 39, 24, 65535, 65535, 65535, 65535, 85, 65535, 65535, 62, 65535, 65535,
-    48, 65535, 77, 65535, 65535, 65535, 47, 65535, 65535, 65535, 63, 65535, 94, 49, 65535, 65535,
-    65535, 65535, 65535, 65535, 70, 58, 65535, 65535, 65535, 65535, 65535, 65535, 14, 65535, 65535, 65535,
+    65535, 65535, 3, 75, 65535, 65535, 65535, 101, 65535, 65535, 65535, 65, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 59, 65535, 76, 65535, 49, 65535,
+    65535, 65535, 65535, 13, 22, 65535, 65535, 65535, 65535, 44, 96, 46, 52, 65535, 65535, 65535,
+    65535, 65535, 65535, 81, 65535, 33, 65535, 65535, 65535, 65535, 65535, 65535, 110, 108, 65535, 65535,
+    65535, 26, 65535, 65535, 65535, 65535, 85, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 116, 65535, 65535, 65535, 65535, 65535, 65535, 62,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 31, 65535, 65535, 25, 65535, 65535, 65535, 65535, 28,
+    65535, 65535, 65535, 53, 119, 80, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    97, 70, 65535, 65535, 65535, 18, 65535, 65535, 57, 65535, 65535, 65535, 123, 105, 98, 65535,
+    72, 65535, 65535, 65535, 87, 65535, 34, 65535, 65535, 65535, 65535, 65535, 112, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 79, 7, 1, 65535, 65535, 65535, 74, 65535, 89, 65535, 4,
+    65535, 100, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 58, 65535, 47, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 23, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 42, 65535, 65535, 65535, 65535, 114, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 51, 65535, 55, 65535, 65535, 65535, 65535, 65535, 120, 65535, 111, 118, 41, 56, 10,
+    109, 122, 65535, 65535, 117, 99, 65535, 90, 65535, 65535, 27, 19, 65535, 16, 65535, 65535,
+    84, 65535, 2, 65535, 65535, 65535, 65535, 65535, 102, 30, 65535, 65535, 9, 73, 65535, 65535,
+    65535, 65535, 21, 32, 65535, 65535, 106, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 17, 65535, 65535, 65535, 65535, 65535, 65535, 124, 86,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 15, 39, 45, 93, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 67, 65535, 65535, 43, 103, 91, 65535, 65535,
+    65535, 65535, 64, 0, 71, 83, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 113, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 36, 88, 121,
+    65535, 107, 65535, 65535, 65535, 65535, 29, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 12, 115, 20, 65535, 65535, 65535, 48, 38, 92, 65535, 65535, 65535, 68, 65535,
+    65535, 65535, 54, 65535, 40, 24, 65535, 65535, 65535, 65535, 95, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 69, 65535, 104, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 77, 61, 65535, 65535, 65535, 65535, 65535, 65535, 14, 65535, 65535, 82,
 ];

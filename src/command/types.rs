@@ -63,6 +63,8 @@ pub enum Command<'a> {
     ConfigResetstat,
     /// CONFIG SET: Changes settings, all of them or none.
     ConfigSet(ConfigSet<'a>),
+    /// COPY: Copies a value and its expiry to another key.
+    Copy(Copy<'a>),
     /// DBSIZE: Counts the keys of the selected database.
     Dbsize,
     /// DEBUG HELP: Lists the subcommands of DEBUG.
@@ -91,6 +93,8 @@ pub enum Command<'a> {
     Expire(Expire<'a>),
     /// EXPIREAT: Lets a key expire at a Unix time in seconds.
     Expireat(Expireat<'a>),
+    /// EXPIRETIME: Tells when a key expires, in Unix seconds.
+    Expiretime(Expiretime<'a>),
     /// FLUSHALL: Removes every key of every database.
     Flushall(Flushall),
     /// FLUSHDB: Removes every key of the selected database.
@@ -117,20 +121,30 @@ pub enum Command<'a> {
     Keys(Keys<'a>),
     /// MGET: Reads several string values at once.
     Mget(Mget<'a>),
+    /// MOVE: Moves a key to another database.
+    Move(Move<'a>),
     /// MSET: Stores several strings, all in one step.
     Mset(Mset<'a>),
     /// MULTI: Starts a transaction: what follows is queued.
     Multi,
     /// OBJECT ENCODING: Names the internal form of a value.
     ObjectEncoding(ObjectEncoding<'a>),
+    /// OBJECT FREQ: Tells how often a key is used, 0 to 255, logarithmic.
+    ObjectFreq(ObjectFreq<'a>),
     /// OBJECT HELP: Lists the subcommands of OBJECT.
     ObjectHelp,
+    /// OBJECT IDLETIME: Tells the seconds since a key was used.
+    ObjectIdletime(ObjectIdletime<'a>),
+    /// OBJECT REFCOUNT: Tells how many references there are to a value.
+    ObjectRefcount(ObjectRefcount<'a>),
     /// PERSIST: Takes a key's time to live away.
     Persist(Persist<'a>),
     /// PEXPIRE: Gives a key a time to live in milliseconds.
     Pexpire(Pexpire<'a>),
     /// PEXPIREAT: Lets a key expire at a Unix time in milliseconds.
     Pexpireat(Pexpireat<'a>),
+    /// PEXPIRETIME: Tells when a key expires, in Unix milliseconds.
+    Pexpiretime(Pexpiretime<'a>),
     /// PING: Answers PONG, or echoes one message.
     Ping(Ping<'a>),
     /// PSETEX: Stores a string with a time to live in ms.
@@ -157,6 +171,12 @@ pub enum Command<'a> {
     Punsubscribe(Punsubscribe<'a>),
     /// QUIT: Answers OK, then closes the connection.
     Quit,
+    /// RANDOMKEY: Answers a key drawn at random.
+    Randomkey,
+    /// RENAME: Gives a key another name, replacing what had it.
+    Rename(Rename<'a>),
+    /// RENAMENX: Gives a key another name unless that is taken.
+    Renamenx(Renamenx<'a>),
     /// RESET: Returns the connection to the state it started in.
     Reset,
     /// SADD: Adds members to a set, creating it when absent.
@@ -215,6 +235,8 @@ pub enum Command<'a> {
     Swapdb(Swapdb),
     /// TIME: Tells the server's clock.
     Time,
+    /// TOUCH: Counts existing keys and marks them as used.
+    Touch(Touch<'a>),
     /// TTL: Tells how many seconds a key has to live.
     Ttl(Ttl<'a>),
     /// TYPE: Tells which type of value a key holds.
@@ -263,6 +285,7 @@ impl<'a> Command<'a> {
             CommandId::CONFIG_HELP => Command::ConfigHelp,
             CommandId::CONFIG_RESETSTAT => Command::ConfigResetstat,
             CommandId::CONFIG_SET => Command::ConfigSet(ConfigSet::parse(args)?),
+            CommandId::COPY => Command::Copy(Copy::parse(args)?),
             CommandId::DBSIZE => Command::Dbsize,
             CommandId::DEBUG_HELP => Command::DebugHelp,
             CommandId::DEBUG_LOG => Command::DebugLog(DebugLog::parse(args)?),
@@ -277,6 +300,7 @@ impl<'a> Command<'a> {
             CommandId::EXISTS => Command::Exists(Exists::parse(args)?),
             CommandId::EXPIRE => Command::Expire(Expire::parse(args)?),
             CommandId::EXPIREAT => Command::Expireat(Expireat::parse(args)?),
+            CommandId::EXPIRETIME => Command::Expiretime(Expiretime::parse(args)?),
             CommandId::FLUSHALL => Command::Flushall(Flushall::parse(args)?),
             CommandId::FLUSHDB => Command::Flushdb(Flushdb::parse(args)?),
             CommandId::FUNCTION_FLUSH => Command::FunctionFlush(FunctionFlush::parse(args)?),
@@ -290,13 +314,18 @@ impl<'a> Command<'a> {
             CommandId::INFO => Command::Info(Info::parse(args)?),
             CommandId::KEYS => Command::Keys(Keys::parse(args)?),
             CommandId::MGET => Command::Mget(Mget::parse(args)?),
+            CommandId::MOVE => Command::Move(Move::parse(args)?),
             CommandId::MSET => Command::Mset(Mset::parse(args)?),
             CommandId::MULTI => Command::Multi,
             CommandId::OBJECT_ENCODING => Command::ObjectEncoding(ObjectEncoding::parse(args)?),
+            CommandId::OBJECT_FREQ => Command::ObjectFreq(ObjectFreq::parse(args)?),
             CommandId::OBJECT_HELP => Command::ObjectHelp,
+            CommandId::OBJECT_IDLETIME => Command::ObjectIdletime(ObjectIdletime::parse(args)?),
+            CommandId::OBJECT_REFCOUNT => Command::ObjectRefcount(ObjectRefcount::parse(args)?),
             CommandId::PERSIST => Command::Persist(Persist::parse(args)?),
             CommandId::PEXPIRE => Command::Pexpire(Pexpire::parse(args)?),
             CommandId::PEXPIREAT => Command::Pexpireat(Pexpireat::parse(args)?),
+            CommandId::PEXPIRETIME => Command::Pexpiretime(Pexpiretime::parse(args)?),
             CommandId::PING => Command::Ping(Ping::parse(args)?),
             CommandId::PSETEX => Command::Psetex(Psetex::parse(args)?),
             CommandId::PSUBSCRIBE => Command::Psubscribe(Psubscribe::parse(args)?),
@@ -310,6 +339,9 @@ impl<'a> Command<'a> {
             CommandId::PUBSUB_SHARDNUMSUB => Command::PubsubShardnumsub(PubsubShardnumsub::parse(args)?),
             CommandId::PUNSUBSCRIBE => Command::Punsubscribe(Punsubscribe::parse(args)?),
             CommandId::QUIT => Command::Quit,
+            CommandId::RANDOMKEY => Command::Randomkey,
+            CommandId::RENAME => Command::Rename(Rename::parse(args)?),
+            CommandId::RENAMENX => Command::Renamenx(Renamenx::parse(args)?),
             CommandId::RESET => Command::Reset,
             CommandId::SADD => Command::Sadd(Sadd::parse(args)?),
             CommandId::SCAN => Command::Scan(Scan::parse(args)?),
@@ -339,6 +371,7 @@ impl<'a> Command<'a> {
             CommandId::SUNSUBSCRIBE => Command::Sunsubscribe(Sunsubscribe::parse(args)?),
             CommandId::SWAPDB => Command::Swapdb(Swapdb::parse(args)?),
             CommandId::TIME => Command::Time,
+            CommandId::TOUCH => Command::Touch(Touch::parse(args)?),
             CommandId::TTL => Command::Ttl(Ttl::parse(args)?),
             CommandId::TYPE => Command::Type(Type::parse(args)?),
             CommandId::UNLINK => Command::Unlink(Unlink::parse(args)?),
@@ -679,6 +712,40 @@ impl<'a> ConfigSet<'a> {
     }
 }
 
+/// COPY: Copies a value and its expiry to another key.
+#[derive(Debug, Clone, Copy)]
+pub struct Copy<'a> {
+    /// `source`: a key.
+    pub source: &'a [u8],
+    /// `destination`: a key.
+    pub destination: &'a [u8],
+    /// `DB`: an integer.
+    pub destination_db: Option<i64>,
+    /// `REPLACE`: an option word.
+    pub replace: bool,
+}
+
+impl<'a> Copy<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "copy");
+        let source = words.word()?;
+        let destination = words.word()?;
+        let mut destination_db = None;
+        let mut replace = false;
+        while let Some(word) = words.next() {
+            let is = |token: &[u8]| word.eq_ignore_ascii_case(token);
+            if is(b"DB") {
+                destination_db = Some(bounded(words.value()?, -2147483648, 2147483647)?);
+            } else if is(b"REPLACE") {
+                replace = true;
+            } else {
+                return Err(CommandError::Syntax);
+            }
+        }
+        Ok(Copy { source, destination, destination_db, replace })
+    }
+}
+
 /// DEBUG LOG: Writes a message to the server's log.
 #[derive(Debug, Clone, Copy)]
 pub struct DebugLog<'a> {
@@ -844,6 +911,21 @@ impl<'a> Expireat<'a> {
         let conditions = ExpireConditions::parse(words.rest())?;
         let unix_time_seconds = integer(unix_time_seconds).ok_or(CommandError::NotInteger)?;
         Ok(Expireat { key, unix_time_seconds, conditions })
+    }
+}
+
+/// EXPIRETIME: Tells when a key expires, in Unix seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Expiretime<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Expiretime<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "expiretime");
+        let key = words.word()?;
+        Ok(Expiretime { key })
     }
 }
 
@@ -1064,6 +1146,25 @@ impl<'a> Mget<'a> {
     }
 }
 
+/// MOVE: Moves a key to another database.
+#[derive(Debug, Clone, Copy)]
+pub struct Move<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `db`: an integer.
+    pub db: i64,
+}
+
+impl<'a> Move<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "move");
+        let key = words.word()?;
+        let db = words.word()?;
+        let db = bounded(db, -2147483648, 2147483647)?;
+        Ok(Move { key, db })
+    }
+}
+
 /// MSET: Stores several strings, all in one step.
 #[derive(Debug, Clone, Copy)]
 pub struct Mset<'a> {
@@ -1094,6 +1195,51 @@ impl<'a> ObjectEncoding<'a> {
         let mut words = Words::new(args, 2, "object|encoding");
         let key = words.word()?;
         Ok(ObjectEncoding { key })
+    }
+}
+
+/// OBJECT FREQ: Tells how often a key is used, 0 to 255, logarithmic.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectFreq<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> ObjectFreq<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "object|freq");
+        let key = words.word()?;
+        Ok(ObjectFreq { key })
+    }
+}
+
+/// OBJECT IDLETIME: Tells the seconds since a key was used.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectIdletime<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> ObjectIdletime<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "object|idletime");
+        let key = words.word()?;
+        Ok(ObjectIdletime { key })
+    }
+}
+
+/// OBJECT REFCOUNT: Tells how many references there are to a value.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectRefcount<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> ObjectRefcount<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "object|refcount");
+        let key = words.word()?;
+        Ok(ObjectRefcount { key })
     }
 }
 
@@ -1153,6 +1299,21 @@ impl<'a> Pexpireat<'a> {
         let conditions = ExpireConditions::parse(words.rest())?;
         let unix_time_milliseconds = integer(unix_time_milliseconds).ok_or(CommandError::NotInteger)?;
         Ok(Pexpireat { key, unix_time_milliseconds, conditions })
+    }
+}
+
+/// PEXPIRETIME: Tells when a key expires, in Unix milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Pexpiretime<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Pexpiretime<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "pexpiretime");
+        let key = words.word()?;
+        Ok(Pexpiretime { key })
     }
 }
 
@@ -1322,6 +1483,42 @@ impl<'a> Punsubscribe<'a> {
         let mut words = Words::new(args, 1, "punsubscribe");
         let patterns = words.rest();
         Ok(Punsubscribe { patterns })
+    }
+}
+
+/// RENAME: Gives a key another name, replacing what had it.
+#[derive(Debug, Clone, Copy)]
+pub struct Rename<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `newkey`: a key.
+    pub newkey: &'a [u8],
+}
+
+impl<'a> Rename<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "rename");
+        let key = words.word()?;
+        let newkey = words.word()?;
+        Ok(Rename { key, newkey })
+    }
+}
+
+/// RENAMENX: Gives a key another name unless that is taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Renamenx<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `newkey`: a key.
+    pub newkey: &'a [u8],
+}
+
+impl<'a> Renamenx<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "renamenx");
+        let key = words.word()?;
+        let newkey = words.word()?;
+        Ok(Renamenx { key, newkey })
     }
 }
 
@@ -1878,6 +2075,21 @@ impl Swapdb {
         let index2 = words.word()?;
         let index2 = bounded(index2, -2147483648, 2147483647).map_err(|_| CommandError::InvalidSecondDb)?;
         Ok(Swapdb { index1, index2 })
+    }
+}
+
+/// TOUCH: Counts existing keys and marks them as used.
+#[derive(Debug, Clone, Copy)]
+pub struct Touch<'a> {
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+impl<'a> Touch<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "touch");
+        let keys = words.rest();
+        Ok(Touch { keys })
     }
 }
 

@@ -25,7 +25,9 @@ impl Engine {
     /// # Panics
     /// For a database that does not exist; SELECT and the like check.
     pub(super) fn database(&mut self, db: u16) -> &mut Keyspace {
-        &mut self.databases[usize::from(db)]
+        let database = &mut self.databases[usize::from(db)];
+        database.track(self.tracker);
+        database
     }
 
     /// Removes a key whose time has come. Every command calls it before it looks at a key.
@@ -47,27 +49,48 @@ impl Engine {
         self.changed(host, db, NotifyFlags::EXPIRED, "expired", key);
     }
 
-    /// The value at a key, for a command that only reads. Counts a hit or a miss.
+    /// The value at a key, for a command that only reads. Counts a hit or a miss, and a use.
     pub(super) fn read<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) -> Option<&Value> {
+        if turn.caller.no_touch {
+            return self.peek(turn, key);
+        }
+        self.use_key(turn, key)
+    }
+
+    /// As [`Engine::read`], also for connections that asked not to leave a trace.
+    pub(super) fn use_key<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) -> Option<&Value> {
+        self.before_read(turn, key);
+        let database = &mut self.databases[usize::from(turn.caller.db)];
+        let found = database.used(key, turn.now.unix_ms(), &self.tracker, &mut self.random);
+        self.stats.count_read(found.is_some());
+        found.map(|value| &*value)
+    }
+
+    /// The value at a key, for a command that asks about the key and does not use it. Counts a hit or a miss.
+    pub(super) fn peek<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) -> Option<&Value> {
+        self.before_read(turn, key);
+        let found = self.databases[usize::from(turn.caller.db)].get(key, turn.now.unix_ms());
+        self.stats.count_read(found.is_some());
+        found
+    }
+
+    fn before_read<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) {
         let db = turn.caller.db;
-        let now_ms = turn.now.unix_ms();
         self.expire_if_due(turn, key);
-        if self.settings.notify.intersects(NotifyFlags::KEY_MISS) && !self.database(db).contains(key, now_ms) {
+        let asked = self.settings.notify.intersects(NotifyFlags::KEY_MISS);
+        if asked && !self.database(db).contains(key, turn.now.unix_ms()) {
             self.notify(turn.host, db, NotifyFlags::KEY_MISS, "keymiss", key.bytes());
         }
-        let found = self.databases[usize::from(db)].get(key, now_ms);
-        match found {
-            Some(_) => self.stats.hits += 1,
-            None => self.stats.misses += 1,
-        }
-        found
     }
 
     /// The value at a key, for a command that may change it in place.
     pub(super) fn write<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) -> Option<&mut Value> {
         self.expire_if_due(turn, key);
-        let now_ms = turn.now.unix_ms();
-        self.database(turn.caller.db).get_mut(key, now_ms)
+        let (db, now_ms) = (turn.caller.db, turn.now.unix_ms());
+        if turn.caller.no_touch {
+            return self.database(db).get_mut(key, now_ms);
+        }
+        self.databases[usize::from(db)].used(key, now_ms, &self.tracker, &mut self.random)
     }
 
     /// The set at a key, for a command that only reads.

@@ -21,7 +21,11 @@ impl Engine {
         now: Now,
         host: &mut H,
     ) -> Handled<'e> {
-        let (executed, reply) = match admit(caller, request, &self.settings) {
+        let admitted = admit(caller, request, &self.settings).and_then(|spec| {
+            self.make_room(caller, spec, request, now, host)?;
+            listens(caller, spec).map(|()| spec)
+        });
+        let (executed, reply) = match admitted {
             // To its callers DEBUG is one command, which finds out about its subcommands when it runs.
             Err(error @ CommandError::BadSubcommand(_)) => (Executed::Ran, refuse(caller, error)),
             Err(error) => {
@@ -44,7 +48,10 @@ impl Engine {
     /// Whether a request passes every check that comes before its execution. CLIENT PAUSE holds back only these: a
     /// refusal is answered at once.
     pub fn admits(&self, caller: &Caller, request: &Request<'_>) -> bool {
-        matches!(admit(caller, request, &self.settings), Ok(_) | Err(CommandError::BadSubcommand(_)))
+        match admit(caller, request, &self.settings) {
+            Ok(spec) => listens(caller, spec).is_ok(),
+            Err(error) => matches!(error, CommandError::BadSubcommand(_)),
+        }
     }
 }
 
@@ -85,10 +92,15 @@ fn admit(caller: &Caller, request: &Request<'_>, settings: &EngineSettings) -> R
     if caller.transaction.is_some() && !may_be_queued(spec, request) {
         return Err(CommandError::NotInTransaction);
     }
-    if caller.in_subscribed_mode() && !serves_subscribers(spec) {
-        return Err(CommandError::SubscribedMode(spec.name));
-    }
     Ok(spec)
+}
+
+/// Whether a connection that may be subscribed can use a command.
+fn listens(caller: &Caller, spec: &Spec) -> Result<(), CommandError> {
+    match caller.in_subscribed_mode() && !serves_subscribers(spec) {
+        true => Err(CommandError::SubscribedMode(spec.name)),
+        false => Ok(()),
+    }
 }
 
 /// A subscription inside EXEC would answer once per name and shift every later reply (redis#12207). Leaving exactly

@@ -59,6 +59,10 @@ pub trait Host {
     /// The process as the operating system and its clock see it.
     fn facts(&self) -> Facts;
 
+    /// Bytes of memory the process uses, as `maxmemory` counts them. Asked before every command while there is a
+    /// limit, so it must cost no more than some nanoseconds.
+    fn used_bytes(&self) -> u64;
+
     /// All settings whose name matches `wanted`, as name and value, in the order of the registry.
     fn settings(&self, wanted: &mut dyn FnMut(&str) -> bool) -> Vec<(&'static str, String)>;
 

@@ -8,6 +8,7 @@ use crate::command::Args;
 use crate::reply::Reply;
 
 use super::host::{Facts, Host};
+use super::settings::Eviction;
 use super::{Engine, Turn};
 
 /// The version announced to clients, which parse it to learn what they may send: the last release of Redis whose
@@ -66,7 +67,7 @@ impl Engine {
         match name {
             "server" => server(facts, turn.now.unix_us, self.settings.hz, text),
             "clients" => self.clients(facts, text),
-            "memory" => memory(facts, text),
+            "memory" => memory(facts, &self.settings.eviction, text),
             "persistence" => self.persistence(text),
             "stats" => self.statistics(facts, text),
             "pubsub" => self.deliveries(facts, text),
@@ -122,7 +123,7 @@ impl Engine {
         field(text, "rejected_connections", facts.rejected_connections);
         field(text, "expired_keys", self.stats.expired_keys);
         field(text, "expire_cycle_cpu_milliseconds", self.stats.expire_us / 1000);
-        field(text, "evicted_keys", 0);
+        field(text, "evicted_keys", self.stats.evicted_keys);
         field(text, "evicted_clients", 0);
         field(text, "keyspace_hits", self.stats.hits);
         field(text, "keyspace_misses", self.stats.misses);
@@ -185,7 +186,7 @@ fn server(facts: &Facts, unix_us: u64, hz: u16, text: &mut String) {
     }
 }
 
-fn memory(facts: &Facts, text: &mut String) {
+fn memory(facts: &Facts, eviction: &Eviction, text: &mut String) {
     let overhead = facts.startup_bytes + facts.sessions_bytes as u64;
     let dataset = facts.allocated_bytes.saturating_sub(overhead);
     let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
@@ -209,8 +210,8 @@ fn memory(facts: &Facts, text: &mut String) {
     field(text, "number_of_cached_scripts", 0);
     field(text, "number_of_functions", 0);
     field(text, "number_of_libraries", 0);
-    sized(text, "maxmemory", 0);
-    field(text, "maxmemory_policy", "noeviction");
+    sized(text, "maxmemory", eviction.maxmemory);
+    field(text, "maxmemory_policy", eviction.policy.word());
     field(text, "mem_fragmentation_ratio", format_args!("{:.2}", ratio(facts.rss_bytes, facts.allocated_bytes)));
     field(text, "mem_fragmentation_bytes", facts.rss_bytes as i64 - facts.allocated_bytes as i64);
     field(text, "mem_not_counted_for_evict", 0);

@@ -1,10 +1,11 @@
-//! Commands on keys of any type: DEL UNLINK EXISTS TYPE SCAN KEYS EXPIRE TTL and relatives, PERSIST, OBJECT ENCODING,
-//! DBSIZE, FLUSHALL, FLUSHDB.
+//! Commands on keys of any type: DEL UNLINK EXISTS TOUCH TYPE SCAN KEYS RANDOMKEY EXPIRE TTL and relatives, PERSIST,
+//! OBJECT, DBSIZE, FLUSHALL, FLUSHDB, SWAPDB.
 
 use crate::command::{
     Args, Del, Exists, Expire, ExpireConditions, Expireat, Keys, ObjectEncoding, Persist, Pexpire, Pexpireat, Pttl,
     Scan, ScanOptions, Swapdb, Ttl, Type, Unlink,
 };
+use crate::limits::RANDOMKEY_DRAWS_MAX;
 use crate::reply::{CommandError, Reply, Text};
 use crate::topics::Glob;
 
@@ -55,7 +56,7 @@ impl Engine {
         let mut found = 0;
         for key in exists.keys.iter() {
             let key = self.key(key);
-            found += usize::from(self.read(turn, key).is_some());
+            found += usize::from(self.peek(turn, key).is_some());
         }
         Ok(Reply::count(found))
     }
@@ -63,7 +64,7 @@ impl Engine {
     /// TYPE.
     pub(super) fn kind<H: Host>(&mut self, turn: &mut Turn<'_, H>, kind: &Type<'_>) -> Result<Reply<'_>, CommandError> {
         let key = self.key(kind.key);
-        let word = self.read(turn, key).map_or("none", |value| value.kind().word());
+        let word = self.peek(turn, key).map_or("none", |value| value.kind().word());
         Ok(Reply::status(word))
     }
 
@@ -72,15 +73,72 @@ impl Engine {
         turn: &mut Turn<'_, H>,
         object: &ObjectEncoding<'_>,
     ) -> Result<Reply<'_>, CommandError> {
-        let (key, now_ms) = (self.key(object.key), turn.now.unix_ms());
-        self.expire_if_due(turn, key);
-        let encoding = self.database(turn.caller.db).get(key, now_ms).map(|value| value.encoding());
-        // Counted like a read, but a miss is no event.
-        match encoding {
-            Some(_) => self.stats.hits += 1,
-            None => self.stats.misses += 1,
-        }
+        let encoding = self.inspect(turn, object.key).map(|entry| entry.value().encoding());
         Ok(encoding.map_or(Reply::Nil, |word| Reply::bulk(word.as_bytes())))
+    }
+
+    pub(super) fn object_freq<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        key: &[u8],
+    ) -> Result<Reply<'_>, CommandError> {
+        let (tracker, counts) = (self.tracker, self.settings.eviction.policy.goes_by_frequency());
+        match self.inspect(turn, key) {
+            None => Ok(Reply::Nil),
+            Some(_) if !counts => Err(CommandError::FrequencyNotTracked),
+            Some(entry) => Ok(Reply::Integer(tracker.counter(entry.stamp()).into())),
+        }
+    }
+
+    pub(super) fn object_idletime<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        key: &[u8],
+    ) -> Result<Reply<'_>, CommandError> {
+        let (tracker, counts) = (self.tracker, self.settings.eviction.policy.goes_by_frequency());
+        match self.inspect(turn, key) {
+            None => Ok(Reply::Nil),
+            Some(_) if counts => Err(CommandError::IdleTimeNotTracked),
+            Some(entry) => Ok(Reply::Integer(tracker.idle_s(entry.stamp()).into())),
+        }
+    }
+
+    /// Values are never shared between keys.
+    pub(super) fn object_refcount<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: &[u8]) -> Reply<'_> {
+        self.inspect(turn, key).map_or(Reply::Nil, |_| Reply::Integer(1))
+    }
+
+    /// The entry of a key for OBJECT: counted like a read, but a look is no use and a miss no event.
+    fn inspect<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: &[u8]) -> Option<&Entry> {
+        let key = self.key(key);
+        self.expire_if_due(turn, key);
+        let found = self.databases[usize::from(turn.caller.db)].entry(key, turn.now.unix_ms());
+        self.stats.count_read(found.is_some());
+        found
+    }
+
+    pub(super) fn touch_keys<H: Host>(&mut self, turn: &mut Turn<'_, H>, keys: Args<'_>) -> Reply<'static> {
+        let mut found = 0;
+        for key in keys.iter() {
+            let key = self.key(key);
+            found += usize::from(self.use_key(turn, key).is_some());
+        }
+        Reply::count(found)
+    }
+
+    pub(super) fn randomkey<H: Host>(&mut self, turn: &mut Turn<'_, H>) -> Reply<'_> {
+        let (db, now_ms) = (turn.caller.db, turn.now.unix_ms());
+        // While nothing may be removed, a database of due keys only would be drawn from for ever.
+        for _ in 0..RANDOMKEY_DRAWS_MAX {
+            let Some(entry) = self.databases[usize::from(db)].random(&mut self.random) else { return Reply::Nil };
+            let (due, key) = (entry.is_due(now_ms), entry.key().to_vec());
+            let hashed = self.key(&key);
+            self.expire_if_due(turn, hashed);
+            if !due {
+                return Reply::Bulk(Text::Owned(key));
+            }
+        }
+        Reply::Nil
     }
 
     pub(super) fn dbsize<H: Host>(&mut self, turn: &mut Turn<'_, H>) -> Reply<'_> {
@@ -256,13 +314,28 @@ impl Engine {
         Ok(Reply::Integer(self.time_left_ms(turn, pttl.key).unwrap_or_else(|why| why as i64)))
     }
 
+    /// EXPIRETIME and PEXPIRETIME, in units of `unit_ms`.
+    pub(super) fn expiretime<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: &[u8], unit_ms: i64) -> Reply<'_> {
+        Reply::Integer(match self.deadline_of(turn, key) {
+            // Half a second counts as one.
+            Ok(deadline) => deadline.saturating_add(unit_ms / 2) / unit_ms,
+            Err(why) => why as i64,
+        })
+    }
+
     fn time_left_ms<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: &[u8]) -> Result<i64, NoTimeLeft> {
+        let now_ms = turn.now.unix_ms();
+        self.deadline_of(turn, key).map(|deadline| deadline.saturating_sub(now_ms))
+    }
+
+    /// When a key expires, ms since 1970.
+    fn deadline_of<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: &[u8]) -> Result<i64, NoTimeLeft> {
         let (key, now_ms) = (self.key(key), turn.now.unix_ms());
-        if self.read(turn, key).is_none() {
+        if self.peek(turn, key).is_none() {
             return Err(NoTimeLeft::Absent);
         }
         let deadline = self.database(turn.caller.db).entry(key, now_ms).and_then(Entry::deadline_ms);
-        deadline.map(|deadline| deadline.saturating_sub(now_ms)).ok_or(NoTimeLeft::Unbounded)
+        deadline.ok_or(NoTimeLeft::Unbounded)
     }
 }
 

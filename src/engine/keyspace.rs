@@ -8,7 +8,8 @@
 
 use super::expiry::{Budget, Clock, Earliest};
 use super::hash::Hasher13;
-use super::segments::Segments;
+use super::segments::{POSITIONS, Segments};
+use super::usage::{Stamp, Tracker};
 use super::value::{Inline, Value};
 
 /// A key and the value it holds.
@@ -20,10 +21,37 @@ pub(crate) struct Entry {
 
 const _: () = assert!(size_of::<Entry>() <= 48);
 
+/// Longest key held inside its entry.
+const INLINE_KEY_BYTES_MAX: usize = 19;
+
+/// A key, and when or how often it was used.
 #[derive(Debug)]
 enum Key {
-    Inline(Inline),
-    Boxed(Box<[u8]>),
+    Inline { stamp: Stamp, bytes: Inline<INLINE_KEY_BYTES_MAX> },
+    Boxed { stamp: Stamp, bytes: Box<[u8]> },
+}
+
+impl Key {
+    fn new(bytes: &[u8], stamp: Stamp) -> Self {
+        match Inline::new(bytes) {
+            Some(bytes) => Key::Inline { stamp, bytes },
+            None => Key::Boxed { stamp, bytes: bytes.into() },
+        }
+    }
+
+    fn stamp(&self) -> Stamp {
+        match self {
+            Key::Inline { stamp, .. } | Key::Boxed { stamp, .. } => *stamp,
+        }
+    }
+
+    fn set_stamp(&mut self, new: Stamp) {
+        let (Key::Inline { stamp, .. } | Key::Boxed { stamp, .. }) = self;
+        // Most uses of a hot key fall into the second of the last one: its cache line stays clean.
+        if *stamp != new {
+            *stamp = new;
+        }
+    }
 }
 
 /// Only keys with a deadline pay for one. The deadline itself stays in the table, where a sweep reads it in passing.
@@ -34,16 +62,11 @@ enum Slot {
 }
 
 impl Entry {
-    fn new(key: &[u8], value: Value, deadline_ms: Option<i64>) -> Self {
-        let key = Inline::new(key).map_or_else(|| Key::Boxed(key.into()), Key::Inline);
-        Entry { key, slot: Slot::new(value, deadline_ms) }
-    }
-
     /// Its key.
     pub(crate) fn key(&self) -> &[u8] {
         match &self.key {
-            Key::Inline(inline) => inline.as_bytes(),
-            Key::Boxed(bytes) => bytes,
+            Key::Inline { bytes, .. } => bytes.as_bytes(),
+            Key::Boxed { bytes, .. } => bytes,
         }
     }
 
@@ -53,6 +76,17 @@ impl Entry {
             Slot::Lasting(value) => value,
             Slot::Volatile { value, .. } => value,
         }
+    }
+
+    /// When or how often it was used.
+    pub(super) fn stamp(&self) -> Stamp {
+        self.key.stamp()
+    }
+
+    /// Takes it apart: its value and its deadline.
+    pub(crate) fn into_parts(self) -> (Value, Option<i64>) {
+        let deadline = self.deadline_ms();
+        (self.slot.into_value(), deadline)
     }
 
     fn value_mut(&mut self) -> &mut Value {
@@ -76,11 +110,10 @@ impl Entry {
     }
 
     /// Bytes it takes: its place in the table and what it points to.
-    #[cfg_attr(not(test), expect(dead_code, reason = "asked for by MEMORY USAGE, which is to come"))]
     pub(crate) fn memory_bytes(&self) -> usize {
         let key = match &self.key {
-            Key::Inline(_) => 0,
-            Key::Boxed(bytes) => bytes.len(),
+            Key::Inline { .. } => 0,
+            Key::Boxed { bytes, .. } => bytes.len(),
         };
         let deadline = match &self.slot {
             Slot::Lasting(_) => 0,
@@ -136,12 +169,19 @@ pub(crate) struct Keyspace {
     entries: Segments<Entry, Earliest>,
     hasher: Hasher13,
     clock: Clock,
+    /// As of the last turn that could change something.
+    tracker: Tracker,
 }
 
 impl Keyspace {
     /// An empty database. Keyspaces that share a [`HashedKey`] share a hasher.
     pub(crate) fn new(hasher: Hasher13) -> Self {
-        Keyspace { entries: Segments::new(), hasher, clock: Clock::default() }
+        Keyspace { entries: Segments::new(), hasher, clock: Clock::default(), tracker: Tracker::default() }
+    }
+
+    /// Tells the time of the turn and the policy, by which keys are marked as used from now on.
+    pub(super) fn track(&mut self, tracker: Tracker) {
+        self.tracker = tracker;
     }
 
     /// Keys in memory, the due ones among them included.
@@ -169,10 +209,60 @@ impl Keyspace {
         self.entry(key, now_ms).map(Entry::value)
     }
 
-    /// The value of a key that is not due, to be changed in place.
+    /// The value of a key that is not due, to be read or changed in place; the key counts as used. `random` decides
+    /// whether its counter grows.
+    pub(crate) fn used(
+        &mut self,
+        key: HashedKey<'_>,
+        now_ms: i64,
+        tracker: &Tracker,
+        random: &mut fastrand::Rng,
+    ) -> Option<&mut Value> {
+        let entry = self.entries.find_mut(key.hash, |entry| key.is(entry)).filter(|entry| !entry.is_due(now_ms))?;
+        entry.key.set_stamp(tracker.used(entry.key.stamp(), random));
+        Some(entry.value_mut())
+    }
+
+    /// The value of a key that is not due, to be changed in place, although nobody used it.
     pub(crate) fn get_mut(&mut self, key: HashedKey<'_>, now_ms: i64) -> Option<&mut Value> {
         let entry = self.entries.find_mut(key.hash, |entry| key.is(entry))?;
         (!entry.is_due(now_ms)).then(|| entry.value_mut())
+    }
+
+    /// Calls `visit` with some keys, about `count` of them, for one to be chosen: any keys, or such as have a deadline.
+    /// Cost: the keys visited; with few keys that have a deadline, also one step per segment without any.
+    pub(crate) fn sample(
+        &self,
+        count: usize,
+        volatile: bool,
+        random: &mut fastrand::Rng,
+        mut visit: impl FnMut(&Entry),
+    ) {
+        if !volatile {
+            (0..count).filter_map(|_| self.entries.random(random)).for_each(visit);
+            return;
+        }
+        let (mut left, mut cursor) = (count.min(self.volatile_len()), random.u64(..POSITIONS));
+        // Twice round at most: the first segment may have been entered in its middle.
+        let mut steps_left = 2 * self.entries.segments();
+        while left > 0 && steps_left > 0 {
+            steps_left -= 1;
+            let Some((earliest, len, next)) = self.entries.note_at(cursor) else { return };
+            if earliest != Earliest::default() {
+                self.page(cursor, len.max(1), |entry| {
+                    if left > 0 && entry.deadline_ms().is_some() {
+                        left -= 1;
+                        visit(entry);
+                    }
+                });
+            }
+            cursor = next;
+        }
+    }
+
+    /// A key drawn uniformly, due or not.
+    pub(crate) fn random(&self, random: &mut fastrand::Rng) -> Option<&Entry> {
+        self.entries.random(random)
     }
 
     /// Whether a key is there and not due.
@@ -205,6 +295,7 @@ impl Keyspace {
             return None;
         };
         let old_deadline = entry.deadline_ms();
+        entry.key.set_stamp(self.tracker.overwritten(entry.key.stamp()));
         let old = std::mem::replace(&mut entry.slot, Slot::new(value, deadline_ms)).into_value();
         self.deadline_changed(key.hash, old_deadline, deadline_ms);
         Some(old)
@@ -217,7 +308,7 @@ impl Keyspace {
             self.entries.note_mut(key.hash).include(deadline);
         }
         let hasher = &self.hasher;
-        let entry = Entry::new(key.bytes, value, deadline_ms);
+        let entry = Entry { key: Key::new(key.bytes, self.tracker.fresh()), slot: Slot::new(value, deadline_ms) };
         self.entries.insert_unique(key.hash, entry, |entry| hasher.hash(entry.key())).value_mut()
     }
 

@@ -22,6 +22,8 @@ mod info;
 mod introspect;
 mod keys;
 mod keyspace;
+mod memory;
+mod moves;
 mod pubsub;
 mod segments;
 mod set;
@@ -29,6 +31,7 @@ mod sets;
 pub mod settings;
 mod strings;
 mod transactions;
+mod usage;
 mod value;
 mod watches;
 
@@ -44,6 +47,7 @@ use crate::topics::{Glob, Patterns, Router};
 
 use hash::Hasher13;
 use keyspace::Keyspace;
+use usage::Tracker;
 use watches::Watches;
 
 /// All state of a server: databases, subscriptions, watched keys.
@@ -57,6 +61,10 @@ pub struct Engine {
     stats: EngineStats,
     hasher: Hasher13,
     random: fastrand::Rng,
+    /// The time of the turn, as keys are marked with it.
+    tracker: Tracker,
+    /// Keys that were nearly evicted.
+    candidates: Vec<memory::Candidate>,
     /// Serial number of the last pushed frame, see [`crate::reply::Push::frame`].
     frames: u64,
     /// CLIENT PAUSE lasts until then, ms since 1970: nothing is removed by expiry meanwhile.
@@ -80,8 +88,19 @@ struct EngineStats {
     delivered: u64,
     /// Passwords refused.
     auth_denied: u64,
+    /// Keys removed to make room.
+    evicted_keys: u64,
     /// Time spent in active expiry, microseconds.
     expire_us: u64,
+}
+
+impl EngineStats {
+    fn count_read(&mut self, found: bool) {
+        match found {
+            true => self.hits += 1,
+            false => self.misses += 1,
+        }
+    }
 }
 
 /// One command on its way through the engine: who called, when, and where answers to others go.
@@ -109,6 +128,8 @@ impl Engine {
             stats: EngineStats::default(),
             hasher,
             random: fastrand::Rng::with_seed(seed[0] ^ seed[1].rotate_left(32)),
+            tracker: Tracker::default(),
+            candidates: Vec::new(),
             frames: 0,
             paused_until_ms: 0,
         }
@@ -133,6 +154,7 @@ impl Engine {
         now: Now,
         host: &mut H,
     ) -> Reply<'e> {
+        self.tracker = Tracker::new(now.unix_us, &self.settings.eviction);
         let turn = &mut Turn { caller, now, host };
         let reply = match command {
             Command::Auth(auth) => self.auth(turn, auth),
@@ -162,6 +184,7 @@ impl Engine {
             Command::ConfigHelp => Ok(introspect::help(CommandId::CONFIG)),
             Command::ConfigResetstat => self.config_resetstat(turn),
             Command::ConfigSet(set) => self.config_set(turn, set),
+            Command::Copy(copy) => self.copy(turn, copy),
             Command::Dbsize => Ok(self.dbsize(turn)),
             Command::DebugHelp => Ok(introspect::help(CommandId::DEBUG)),
             Command::DebugLog(line) => self.debug_log(turn, line),
@@ -176,6 +199,7 @@ impl Engine {
             Command::Exists(exists) => self.exists(turn, exists),
             Command::Expire(expire) => self.expire(turn, expire),
             Command::Expireat(expire) => self.expireat(turn, expire),
+            Command::Expiretime(key) => Ok(self.expiretime(turn, key.key, 1000)),
             Command::Flushall(_) => self.flushall(turn),
             Command::Flushdb(_) => self.flushdb(turn),
             Command::FunctionFlush(_) => Ok(Reply::OK),
@@ -189,13 +213,18 @@ impl Engine {
             Command::Info(info) => Ok(self.info(turn, info.sections)),
             Command::Keys(keys) => self.keys(turn, keys),
             Command::Mget(mget) => self.mget(turn, mget),
+            Command::Move(request) => self.move_key(turn, request),
             Command::Mset(mset) => self.mset(turn, mset),
             Command::Multi => self.multi(turn.caller),
             Command::ObjectEncoding(object) => self.object_encoding(turn, object),
+            Command::ObjectFreq(object) => self.object_freq(turn, object.key),
             Command::ObjectHelp => Ok(introspect::help(CommandId::OBJECT)),
+            Command::ObjectIdletime(object) => self.object_idletime(turn, object.key),
+            Command::ObjectRefcount(object) => Ok(self.object_refcount(turn, object.key)),
             Command::Persist(persist) => self.persist(turn, persist),
             Command::Pexpire(expire) => self.pexpire(turn, expire),
             Command::Pexpireat(expire) => self.pexpireat(turn, expire),
+            Command::Pexpiretime(key) => Ok(self.expiretime(turn, key.key, 1)),
             Command::Ping(ping) => Ok(self.ping(turn, ping)),
             Command::Psetex(psetex) => self.psetex(turn, psetex),
             Command::Psubscribe(join) => Ok(self.psubscribe(turn, join.patterns)),
@@ -209,6 +238,9 @@ impl Engine {
             Command::PubsubShardnumsub(names) => Ok(self.pubsub_shardnumsub(names.shardchannels)),
             Command::Punsubscribe(leave) => Ok(self.punsubscribe(turn, leave.patterns)),
             Command::Quit => Ok(self.quit(turn)),
+            Command::Randomkey => Ok(self.randomkey(turn)),
+            Command::Rename(rename) => self.rename(turn, rename),
+            Command::Renamenx(rename) => self.renamenx(turn, rename),
             Command::Reset => Ok(self.reset(turn)),
             Command::Sadd(sadd) => self.sadd(turn, sadd),
             Command::Scan(scan) => self.scan(turn, scan),
@@ -238,6 +270,7 @@ impl Engine {
             Command::Sunsubscribe(leave) => Ok(self.sunsubscribe(turn, leave.shardchannels)),
             Command::Swapdb(swap) => self.swapdb(turn, swap),
             Command::Time => Ok(self.time(turn)),
+            Command::Touch(touch) => Ok(self.touch_keys(turn, touch.keys)),
             Command::Ttl(ttl) => self.ttl(turn, ttl),
             Command::Type(kind) => self.kind(turn, kind),
             Command::Unlink(unlink) => self.unlink(turn, unlink),

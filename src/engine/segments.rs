@@ -29,7 +29,7 @@ const MERGED_ENTRIES_MAX: usize = SEGMENT_ENTRIES_MAX / 2;
 const BUCKETS_MIN: usize = 16;
 
 /// Positions lie below this.
-const POSITIONS: u64 = 1 << 62;
+pub(crate) const POSITIONS: u64 = 1 << 62;
 
 /// The directory stops doubling here, whatever the hashes.
 const DEPTH_MAX: u32 = 28;
@@ -105,6 +105,11 @@ impl<T, N: Note> Segments<T, N> {
     /// True when there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// How many segments there are, at least 1.
+    pub(crate) fn segments(&self) -> usize {
+        self.slab.len()
     }
 
     /// Drops every entry.

@@ -29,6 +29,8 @@ pub struct EngineSettings {
     pub debug_commands: DebugCommands,
     /// Longest string a command may make, in bytes.
     pub proto_max_bulk_len: usize,
+    /// What happens when memory runs out.
+    pub eviction: Eviction,
 }
 
 impl Default for EngineSettings {
@@ -44,7 +46,79 @@ impl Default for EngineSettings {
             hz: 10,
             debug_commands: DebugCommands::No,
             proto_max_bulk_len: 512 << 20,
+            eviction: Eviction::default(),
         }
+    }
+}
+
+/// The memory limit, and which keys go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Eviction {
+    /// Bytes the process may use; 0 for no limit.
+    pub maxmemory: u64,
+    /// Which keys go first.
+    pub policy: EvictionPolicy,
+    /// Keys of each database compared for one eviction, 1 to 64.
+    pub samples: usize,
+    /// How slowly the counters of the frequency policies grow.
+    pub lfu_log_factor: u32,
+    /// Minutes after which such a counter loses one; 0 for never.
+    pub lfu_decay_minutes: u32,
+}
+
+impl Default for Eviction {
+    fn default() -> Self {
+        Eviction {
+            maxmemory: 0,
+            policy: EvictionPolicy::Noeviction,
+            samples: 5,
+            lfu_log_factor: 10,
+            lfu_decay_minutes: 1,
+        }
+    }
+}
+
+/// Which keys go first when memory runs out: among all or only among those with a deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EvictionPolicy {
+    /// None: commands that need memory are refused.
+    #[default]
+    Noeviction,
+    /// The longest unused.
+    AllkeysLru,
+    /// See [`EvictionPolicy::AllkeysLru`].
+    VolatileLru,
+    /// The least used.
+    AllkeysLfu,
+    /// See [`EvictionPolicy::AllkeysLfu`].
+    VolatileLfu,
+    /// Any.
+    AllkeysRandom,
+    /// See [`EvictionPolicy::AllkeysRandom`].
+    VolatileRandom,
+    /// The next to expire.
+    VolatileTtl,
+}
+
+impl EvictionPolicy {
+    /// The word of the setting `maxmemory-policy`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            EvictionPolicy::Noeviction => "noeviction",
+            EvictionPolicy::AllkeysLru => "allkeys-lru",
+            EvictionPolicy::VolatileLru => "volatile-lru",
+            EvictionPolicy::AllkeysLfu => "allkeys-lfu",
+            EvictionPolicy::VolatileLfu => "volatile-lfu",
+            EvictionPolicy::AllkeysRandom => "allkeys-random",
+            EvictionPolicy::VolatileRandom => "volatile-random",
+            EvictionPolicy::VolatileTtl => "volatile-ttl",
+        }
+    }
+
+    /// Whether only keys with a deadline go.
+    pub const fn spares_lasting_keys(self) -> bool {
+        use EvictionPolicy::{VolatileLfu, VolatileLru, VolatileRandom, VolatileTtl};
+        matches!(self, VolatileLru | VolatileLfu | VolatileRandom | VolatileTtl)
     }
 }
 

@@ -170,6 +170,10 @@ impl Engine {
     fn store<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>, value: Value, lifetime: Lifetime) {
         self.expire_if_due(turn, key);
         let (db, now_ms) = (turn.caller.db, turn.now.unix_ms());
+        if self.settings.eviction.policy.goes_by_frequency() {
+            // Overwriting a key is a use of it, too.
+            self.write(turn, key);
+        }
         let database = self.database(db);
         let deadline = match lifetime {
             Lifetime::Unbounded => None,

@@ -24,13 +24,13 @@ const SHARED_BYTES_MIN: usize = 16 * 1024;
 const EMBSTR_BYTES_MAX: usize = 44;
 
 /// The value of one key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Value(Form);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Form {
     Integer(i64),
-    Inline(Inline),
+    Inline(Inline<INLINE_BYTES_MAX>),
     Boxed(Box<[u8]>),
     // Boxed because `Bytes` alone is four words.
     Shared(Box<Bytes>),
@@ -39,17 +39,17 @@ enum Form {
 
 const _: () = assert!(size_of::<Value>() == 24);
 
-/// A byte string of at most 22 bytes, held in place.
+/// A byte string of at most `MAX` bytes, which is at most 255, held in place.
 #[derive(Clone, Copy)]
-pub(super) struct Inline {
+pub(super) struct Inline<const MAX: usize> {
     len: u8,
-    bytes: [u8; INLINE_BYTES_MAX],
+    bytes: [u8; MAX],
 }
 
-impl Inline {
+impl<const MAX: usize> Inline<MAX> {
     /// The string in place; none when it is longer.
     pub(super) fn new(bytes: &[u8]) -> Option<Self> {
-        let mut inline = Inline { len: bytes.len() as u8, bytes: [0; INLINE_BYTES_MAX] };
+        let mut inline = Inline { len: bytes.len() as u8, bytes: [0; MAX] };
         inline.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(inline)
     }
@@ -59,7 +59,7 @@ impl Inline {
     }
 }
 
-impl fmt::Debug for Inline {
+impl<const MAX: usize> fmt::Debug for Inline<MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_bytes().escape_ascii().fmt(f)
     }

@@ -118,8 +118,6 @@ pub enum Absent {
     LogFile,
     /// A file with the process id.
     PidFile,
-    /// A bound on the memory of all data.
-    MemoryLimit,
     /// A bound on the memory of all clients together.
     ClientMemoryLimit,
     /// Moving values to give memory back.
@@ -146,7 +144,6 @@ impl Absent {
             Absent::Supervision => "goblin does not talk to a supervisor",
             Absent::LogFile => "goblin logs to standard error only",
             Absent::PidFile => "goblin writes no pid file",
-            Absent::MemoryLimit => "goblin does not limit the memory of its data",
             Absent::ClientMemoryLimit => "goblin does not limit the memory of all clients together",
             Absent::Defragmentation => "goblin does not defragment by itself",
             Absent::KillScore => "goblin leaves its kill score alone",

@@ -30,7 +30,7 @@ pub(super) async fn cron(shared: Rc<Shared>) {
     }
 }
 
-/// Removes due keys in slices, so that nobody waits longer for it than for a turn, and for at most a quarter of the
+/// Removes due keys, and such as must go for the memory limit, in slices, so that nobody waits longer for it than for a turn, and for at most a quarter of the
 /// period.
 async fn expire(shared: &Shared) {
     let started = Instant::now();
@@ -40,7 +40,8 @@ async fn expire(shared: &Shared) {
             let slice = inner.begin_round();
             let Inner { engine, table, .. } = inner;
             let now = table.now;
-            let more = engine.expire_some(now, table, EXPIRE_KEYS_PER_SLICE);
+            let due = engine.expire_some(now, table, EXPIRE_KEYS_PER_SLICE);
+            let more = engine.evict_some(now, table) || due;
             engine.count_expire_time(slice.elapsed().as_micros() as u64);
             inner.finish_round(shared);
             more

@@ -113,7 +113,7 @@ impl Shared {
             listeners: doors.names(),
             config_file: config.file.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
             allocator,
-            startup_bytes: (allocator.figures)().allocated,
+            startup_bytes: (allocator.used)(),
         };
         let engine = Engine::new(seed, config.settings.engine());
         let table = Table::new(config.settings.clone(), stats::Stats::new(process));

@@ -289,6 +289,10 @@ impl Host for Table {
         facts
     }
 
+    fn used_bytes(&self) -> u64 {
+        self.stats.used_bytes()
+    }
+
     fn own_facts(&self) -> ClientFacts {
         let Some(Running { subscriber, command }) = &self.running else { return ClientFacts::default() };
         let Some(session) = self.sessions.get(subscriber.0 as usize) else { return ClientFacts::default() };

@@ -238,6 +238,10 @@ impl Host for Surroundings {
         Vec::new()
     }
 
+    fn used_bytes(&self) -> u64 {
+        0
+    }
+
     fn own_facts(&self) -> ClientFacts {
         ClientFacts::default()
     }

@@ -32,6 +32,10 @@ mod differential;
 mod examples;
 // Commands about keys of any type.
 mod keys;
+// The memory limit.
+mod memory;
+// RENAME, COPY, MOVE, and the use of keys.
+mod moves;
 // CLIENT PAUSE.
 mod pause;
 // Requests as bytes, hostile ones included.
@@ -69,6 +73,8 @@ fn main() -> ExitCode {
     differential::tests(&mut suite);
     examples::tests(&mut suite);
     keys::tests(&mut suite);
+    memory::tests(&mut suite);
+    moves::tests(&mut suite);
     pause::tests(&mut suite);
     protocol::tests(&mut suite);
     process::tests(&mut suite);

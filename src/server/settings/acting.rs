@@ -2,7 +2,7 @@
 //!
 //! Deliberately unknown here: how a value was given; everything is read from values the registry found valid.
 
-use crate::engine::settings::{DebugCommands, EngineSettings, NotifyFlags};
+use crate::engine::settings::{DebugCommands, EngineSettings, Eviction, EvictionPolicy, NotifyFlags};
 
 use super::checks::BindAddress;
 use super::kind::Value;
@@ -173,6 +173,26 @@ impl Values<'_> {
                 _ => DebugCommands::No,
             },
             proto_max_bulk_len: self.size("proto-max-bulk-len"),
+            eviction: Eviction {
+                maxmemory: self.integer("maxmemory") as u64,
+                policy: self.eviction_policy(),
+                samples: self.size("maxmemory-samples"),
+                lfu_log_factor: self.integer("lfu-log-factor") as u32,
+                lfu_decay_minutes: self.integer("lfu-decay-time") as u32,
+            },
+        }
+    }
+
+    fn eviction_policy(&self) -> EvictionPolicy {
+        match self.choice("maxmemory-policy") {
+            "volatile-lru" => EvictionPolicy::VolatileLru,
+            "volatile-lfu" => EvictionPolicy::VolatileLfu,
+            "volatile-random" => EvictionPolicy::VolatileRandom,
+            "volatile-ttl" => EvictionPolicy::VolatileTtl,
+            "allkeys-lru" => EvictionPolicy::AllkeysLru,
+            "allkeys-lfu" => EvictionPolicy::AllkeysLfu,
+            "allkeys-random" => EvictionPolicy::AllkeysRandom,
+            _ => EvictionPolicy::Noeviction,
         }
     }
 }

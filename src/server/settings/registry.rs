@@ -274,12 +274,16 @@ pub(super) static REGISTRY: &[Entry] = &[
         .when(Start),
     text("bind-source-addr", Tunes("outgoing connections")),
     // Memory limits and what comes with them.
-    bytes("maxmemory", "0", Promises(Absent::MemoryLimit)),
-    Entry::new("maxmemory-policy", Kind::Choice(EVICTION), "noeviction", Tunes("the memory limit")),
-    integer("maxmemory-samples", 1, 64, "5", Tunes("the memory limit")),
-    integer("maxmemory-eviction-tenacity", 0, 100, "10", Tunes("the memory limit")),
-    integer("lfu-log-factor", 0, INT, "10", Tunes("the memory limit")),
-    integer("lfu-decay-time", 0, INT, "1", Tunes("the memory limit")),
+    bytes(
+        "maxmemory",
+        "0",
+        Acts("Memory the process may use before keys are evicted or writes refused; 0 for no limit."),
+    ),
+    Entry::new("maxmemory-policy", Kind::Choice(EVICTION), "noeviction", Acts("Which keys are evicted, if any.")),
+    integer("maxmemory-samples", 1, 64, "5", Acts("Keys of each database that are compared for one eviction.")),
+    integer("maxmemory-eviction-tenacity", 0, 100, "10", Tunes("eviction that runs by the clock")),
+    integer("lfu-log-factor", 0, INT, "10", Acts("How slowly the counters of the lfu policies grow.")),
+    integer("lfu-decay-time", 0, INT, "1", Acts("Minutes after which such a counter loses one; 0 for never.")),
     switch("activedefrag", "no", Promises(Absent::Defragmentation)),
     Entry::new(
         "active-defrag-ignore-bytes",

@@ -139,7 +139,6 @@ fn promises_are_refused_and_their_off_values_are_not() {
     for (name, on, off) in [
         ("save", "900 1", ""),
         ("appendonly", "YES", "No"),
-        ("maxmemory", "1", "0kb"),
         ("maxmemory-clients", "5%", "0%"),
         ("min-replicas-to-write", "1", "0"),
         ("tls-port", "6380", "0"),
