@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench -- closed-loop [--engine PATH]...   publish to one subscriber, one at a time, over Unix sockets
+//! cargo bench -- stall [--engine PATH]...         PING beside the slowest commands of another client
 //! ```
 //!
 //! Engines run pinned to CPU 0, the client to CPU 1. Rounds alternate between engines; medians over rounds are what
@@ -9,13 +10,15 @@
 
 mod closed_loop;
 mod engine;
+mod stall;
 
 fn main() {
     // Cargo adds `--bench`; it says nothing.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.first().map(String::as_str) {
         Some("closed-loop") => closed_loop::run(&words[1..]),
-        Some(other) => eprintln!("no measurement is called {other:?}; there is: closed-loop"),
-        None => eprintln!("name a measurement: closed-loop"),
+        Some("stall") => stall::run(&words[1..]),
+        Some(other) => eprintln!("no measurement is called {other:?}; there are: closed-loop, stall"),
+        None => eprintln!("name a measurement: closed-loop or stall"),
     }
 }
