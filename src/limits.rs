@@ -102,6 +102,16 @@ pub const EXPIRE_SEGMENTS_PER_SLICE: usize = 1024;
 /// Microseconds of active expiry in one period: a quarter of it, as in Redis.
 pub const EXPIRE_US_PER_PERIOD: u64 = CRON_PERIOD_MS * 1000 / 4;
 
+/// Segments of a table, of up to 448 entries each, that are told or dropped at once; longer work is done in pieces
+/// between the turns of others.
+pub const SEGMENTS_AT_ONCE_MAX: usize = 8;
+
+/// Strings of a streamed reply that are looked at in one piece, some 50 microseconds of work.
+pub const STREAM_STRINGS_PER_PIECE: usize = 1024;
+
+/// Bytes that one session may have written for it before others get their turn: some 50 microseconds of copying.
+pub const FLUSH_BYTES_MAX: usize = 256 * 1024;
+
 /// Keys one command evicts at most, some 100 microseconds of small ones; what is still too much is left to the next.
 pub const EVICTIONS_PER_COMMAND_MAX: usize = 128;
 

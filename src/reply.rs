@@ -45,6 +45,9 @@ pub enum Reply<'e> {
     Map(Vec<(Reply<'e>, Reply<'e>)>),
     /// A collection encoded straight out of the structure that holds it.
     Members(Collection, Box<dyn Members + 'e>),
+    /// A collection too long to be told at once, as it was when the command ran. Its pieces may be told between the
+    /// turns of others.
+    Stream(Collection, Box<dyn Pieces>),
     /// One page of an iteration.
     Page {
         /// Where to continue; 0 at the end.
@@ -90,6 +93,19 @@ impl<'e> Reply<'e> {
     }
 }
 
+impl Reply<'_> {
+    /// The stream it is.
+    ///
+    /// # Errors
+    /// The reply itself when it is none.
+    pub fn into_stream(self) -> Result<(Collection, Box<dyn Pieces>), Self> {
+        match self {
+            Reply::Stream(collection, pieces) => Ok((collection, pieces)),
+            other => Err(other),
+        }
+    }
+}
+
 impl From<CommandError> for Reply<'_> {
     fn from(error: CommandError) -> Self {
         Reply::Error(error)
@@ -125,6 +141,18 @@ pub enum Collection {
     Array,
     /// Unordered, no duplicates.
     Set,
+}
+
+/// A collection that lies in pieces and does not change any more.
+pub trait Pieces: fmt::Debug {
+    /// How many pieces there are, each a few hundred strings at most.
+    fn pieces(&self) -> usize;
+
+    /// How many strings a piece holds. May cost as much as visiting them.
+    fn len(&self, piece: usize) -> usize;
+
+    /// Visits every string of a piece once.
+    fn each(&self, piece: usize, visit: &mut dyn FnMut(&[u8]));
 }
 
 /// A collection that hands its byte strings to a visitor, so that none of them is copied first.

@@ -33,7 +33,11 @@ impl Engine {
     /// Removes a key whose time has come. Every command calls it before it looks at a key.
     pub(super) fn expire_if_due<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) {
         let db = turn.caller.db;
-        if !self.is_paused(turn.now) && self.database(db).take_due(key, turn.now.unix_ms()).is_some() {
+        if self.is_paused(turn.now) {
+            return;
+        }
+        if let Some(entry) = self.database(db).take_due(key, turn.now.unix_ms()) {
+            self.dispose(entry.into_parts().0);
             self.expired(turn.host, db, key.bytes());
         }
     }
@@ -61,9 +65,9 @@ impl Engine {
     pub(super) fn use_key<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) -> Option<&Value> {
         self.before_read(turn, key);
         let database = &mut self.databases[usize::from(turn.caller.db)];
-        let found = database.used(key, turn.now.unix_ms(), &self.tracker, &mut self.random);
+        let found = database.read(key, turn.now.unix_ms(), &self.tracker, &mut self.random);
         self.stats.count_read(found.is_some());
-        found.map(|value| &*value)
+        found
     }
 
     /// The value at a key, for a command that asks about the key and does not use it. Counts a hit or a miss.
@@ -134,6 +138,7 @@ impl Engine {
             more |= self.databases[db].sweep(now.unix_ms(), budget, |entry| due.push(entry));
             for entry in due {
                 self.expired(host, db as u16, entry.key());
+                self.dispose(entry.into_parts().0);
             }
         }
         more

@@ -5,12 +5,13 @@ use crate::command::{
     Args, Del, Exists, Expire, ExpireConditions, Expireat, Keys, ObjectEncoding, Persist, Pexpire, Pexpireat, Pttl,
     Scan, ScanOptions, Swapdb, Ttl, Type, Unlink,
 };
-use crate::limits::RANDOMKEY_DRAWS_MAX;
-use crate::reply::{CommandError, Reply, Text};
+use crate::limits::{RANDOMKEY_DRAWS_MAX, SEGMENTS_AT_ONCE_MAX};
+use crate::reply::{Collection, CommandError, Pieces, Reply, Text};
 use crate::topics::Glob;
 
 use super::host::{Host, Now};
 use super::keyspace::{Entry, HashedKey};
+use super::segments::Frozen;
 use super::settings::NotifyFlags;
 use super::{Engine, Turn};
 
@@ -19,7 +20,7 @@ impl Engine {
         Ok(self.delete_all(turn, del.keys))
     }
 
-    /// As DEL; the memory is freed at once all the same.
+    /// As DEL, which frees what is large little by little, too.
     pub(super) fn unlink<H: Host>(
         &mut self,
         turn: &mut Turn<'_, H>,
@@ -41,11 +42,10 @@ impl Engine {
     /// Removes a key and publishes `del`; answers whether it was there.
     fn delete<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) -> bool {
         let db = turn.caller.db;
-        let found = self.database(db).remove(key).is_some();
-        if found {
-            self.changed(turn.host, db, NotifyFlags::GENERIC, "del", key.bytes());
-        }
-        found
+        let Some(entry) = self.database(db).remove(key) else { return false };
+        self.dispose(entry.into_parts().0);
+        self.changed(turn.host, db, NotifyFlags::GENERIC, "del", key.bytes());
+        true
     }
 
     pub(super) fn exists<H: Host>(
@@ -182,7 +182,8 @@ impl Engine {
         let database = &mut self.databases[usize::from(db)];
         self.watches.touch_database(db, |key| database.contains(HashedKey::new(key, &hasher), now_ms));
         self.stats.changes += database.len() as u64;
-        database.clear();
+        let keys = database.take_all();
+        self.dispose_all(keys);
     }
 
     pub(super) fn keys<H: Host>(&mut self, turn: &mut Turn<'_, H>, keys: &Keys<'_>) -> Result<Reply<'_>, CommandError> {
@@ -190,14 +191,17 @@ impl Engine {
         let glob = Glob::new(keys.pattern);
         let only = glob.literal().map(|key| HashedKey::new(key, &self.hasher));
         let database = &*self.database(turn.caller.db);
+        if only.is_none() && database.segments() > SEGMENTS_AT_ONCE_MAX {
+            let keys = database.freeze();
+            return Ok(Reply::Stream(Collection::Array, Box::new(MatchingKeys { keys, glob, now_ms })));
+        }
         Ok(Reply::Array(match only {
             Some(key) => database.entry(key, now_ms).map(|entry| Reply::bulk(entry.key())).into_iter().collect(),
-            None => {
-                // A lone `*` is no filter: it also finds the empty key, which as a pattern it would not match.
-                let named = |entry: &&Entry| glob.is_all() || glob.matches(entry.key());
-                let wanted = |entry: &&Entry| named(entry) && !entry.is_due(now_ms);
-                database.iter().filter(wanted).map(|entry| Reply::bulk(entry.key())).collect()
-            }
+            None => database
+                .iter()
+                .filter(|entry| is_wanted(entry, &glob, now_ms))
+                .map(|entry| Reply::bulk(entry.key()))
+                .collect(),
         }))
     }
 
@@ -336,6 +340,40 @@ impl Engine {
         }
         let deadline = self.database(turn.caller.db).entry(key, now_ms).and_then(Entry::deadline_ms);
         deadline.ok_or(NoTimeLeft::Unbounded)
+    }
+}
+
+/// Whether KEYS answers an entry.
+fn is_wanted(entry: &Entry, glob: &Glob, now_ms: i64) -> bool {
+    // A lone `*` is no filter: it also finds the empty key, which as a pattern it would not match.
+    (glob.is_all() || glob.matches(entry.key())) && !entry.is_due(now_ms)
+}
+
+/// What KEYS answers in a large database: the keys as they were when it was asked.
+#[derive(Debug)]
+struct MatchingKeys {
+    keys: Frozen<Entry>,
+    glob: Glob,
+    now_ms: i64,
+}
+
+impl MatchingKeys {
+    fn of_piece(&self, piece: usize) -> impl Iterator<Item = &Entry> {
+        self.keys.iter(piece).filter(|entry| is_wanted(entry, &self.glob, self.now_ms))
+    }
+}
+
+impl Pieces for MatchingKeys {
+    fn pieces(&self) -> usize {
+        self.keys.segments()
+    }
+
+    fn len(&self, piece: usize) -> usize {
+        self.of_piece(piece).count()
+    }
+
+    fn each(&self, piece: usize, visit: &mut dyn FnMut(&[u8])) {
+        self.of_piece(piece).for_each(|entry| visit(entry.key()));
     }
 }
 

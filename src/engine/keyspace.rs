@@ -8,12 +8,12 @@
 
 use super::expiry::{Budget, Clock, Earliest};
 use super::hash::Hasher13;
-use super::segments::{POSITIONS, Segments};
+use super::segments::{Frozen, POSITIONS, Segments};
 use super::usage::{Stamp, Tracker};
 use super::value::{Inline, Value};
 
 /// A key and the value it holds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Entry {
     key: Key,
     slot: Slot,
@@ -25,7 +25,7 @@ const _: () = assert!(size_of::<Entry>() <= 48);
 const INLINE_KEY_BYTES_MAX: usize = 19;
 
 /// A key, and when or how often it was used.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Key {
     Inline { stamp: Stamp, bytes: Inline<INLINE_KEY_BYTES_MAX> },
     Boxed { stamp: Stamp, bytes: Box<[u8]> },
@@ -55,7 +55,7 @@ impl Key {
 }
 
 /// Only keys with a deadline pay for one. The deadline itself stays in the table, where a sweep reads it in passing.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Slot {
     Lasting(Value),
     Volatile { deadline_ms: i64, value: Box<Value> },
@@ -209,7 +209,7 @@ impl Keyspace {
         self.entry(key, now_ms).map(Entry::value)
     }
 
-    /// The value of a key that is not due, to be read or changed in place; the key counts as used. `random` decides
+    /// The value of a key that is not due, to be changed in place; the key counts as used. `random` decides
     /// whether its counter grows.
     pub(crate) fn used(
         &mut self,
@@ -221,6 +221,20 @@ impl Keyspace {
         let entry = self.entries.find_mut(key.hash, |entry| key.is(entry)).filter(|entry| !entry.is_due(now_ms))?;
         entry.key.set_stamp(tracker.used(entry.key.stamp(), random));
         Some(entry.value_mut())
+    }
+
+    /// The value of a key that is not due, to be read; the key counts as used, unless that would copy what is frozen.
+    pub(crate) fn read(
+        &mut self,
+        key: HashedKey<'_>,
+        now_ms: i64,
+        tracker: &Tracker,
+        random: &mut fastrand::Rng,
+    ) -> Option<&Value> {
+        if self.entries.is_shared(key.hash) {
+            return self.get(key, now_ms);
+        }
+        self.used(key, now_ms, tracker, random).map(|value| &*value)
     }
 
     /// The value of a key that is not due, to be changed in place, although nobody used it.
@@ -349,10 +363,20 @@ impl Keyspace {
         self.entries.iter()
     }
 
-    /// Drops every key.
-    pub(crate) fn clear(&mut self) {
-        self.entries.clear();
+    /// How many segments they lie in.
+    pub(crate) fn segments(&self) -> usize {
+        self.entries.segments()
+    }
+
+    /// Takes every key out, to be dropped little by little.
+    pub(crate) fn take_all(&mut self) -> Frozen<Entry> {
         self.clock = Clock::default();
+        self.entries.take_all()
+    }
+
+    /// All keys as they are now.
+    pub(crate) fn freeze(&self) -> Frozen<Entry> {
+        self.entries.freeze()
     }
 
     /// Bytes on the heap for the table itself, not what entries point to. Cost: one step per some 300 keys.
@@ -538,7 +562,7 @@ mod tests {
         let mut taken = 0;
         assert!(!keyspace.sweep(1_000, PLENTY, |_| taken += 1));
         assert_eq!((taken, keyspace.clock.may_be_due(1_000), keyspace.clock.may_be_due(1_001)), (1, false, true));
-        keyspace.clear();
+        keyspace.take_all();
         assert_eq!((keyspace.len(), keyspace.volatile_len(), keyspace.iter().count()), (0, 0, 0));
     }
 

@@ -15,6 +15,7 @@ mod clients;
 mod connection;
 mod events;
 mod expiry;
+mod garbage;
 mod gate;
 mod hash;
 mod host;
@@ -63,6 +64,7 @@ pub struct Engine {
     random: fastrand::Rng,
     /// The time of the turn, as keys are marked with it.
     tracker: Tracker,
+    garbage: garbage::Garbage,
     /// Keys that were nearly evicted.
     candidates: Vec<memory::Candidate>,
     /// Serial number of the last pushed frame, see [`crate::reply::Push::frame`].
@@ -129,6 +131,7 @@ impl Engine {
             hasher,
             random: fastrand::Rng::with_seed(seed[0] ^ seed[1].rotate_left(32)),
             tracker: Tracker::default(),
+            garbage: garbage::Garbage::default(),
             candidates: Vec::new(),
             frames: 0,
             paused_until_ms: 0,

@@ -7,7 +7,7 @@ use crate::command::{Copy, Move, Rename, Renamenx};
 use crate::reply::{CommandError, Reply};
 
 use super::host::Host;
-use super::keyspace::{Entry, HashedKey};
+use super::keyspace::HashedKey;
 use super::settings::NotifyFlags;
 use super::value::{Kind, Value};
 use super::{Engine, Turn};
@@ -24,7 +24,7 @@ impl Engine {
             self.expire_if_due(turn, to);
             let replaced = self.database(db).remove(to);
             self.carry(turn, (db, from), (db, to), ["rename_from", "rename_to"]);
-            self.replaced(turn, (db, to), replaced.as_ref().map(Entry::value));
+            self.replaced(turn, (db, to), replaced.map(|entry| entry.into_parts().0));
         }
         Ok(Reply::OK)
     }
@@ -84,7 +84,7 @@ impl Engine {
         let replaced = self.database(into).set(to, value, deadline);
         self.notify(turn.host, into, NotifyFlags::NEW, "new", to.bytes());
         self.changed(turn.host, into, NotifyFlags::GENERIC, "copy_to", to.bytes());
-        self.replaced(turn, (into, to), replaced.as_ref());
+        self.replaced(turn, (into, to), replaced);
         Ok(Reply::Integer(1))
     }
 
@@ -113,12 +113,13 @@ impl Engine {
     }
 
     /// Publishes that a key has lost what it held before.
-    fn replaced<H: Host>(&mut self, turn: &mut Turn<'_, H>, (db, key): (u16, HashedKey<'_>), old: Option<&Value>) {
-        let Some(old) = old.map(Value::kind) else { return };
+    fn replaced<H: Host>(&mut self, turn: &mut Turn<'_, H>, (db, key): (u16, HashedKey<'_>), old: Option<Value>) {
+        let Some(old) = old else { return };
         let new: Option<Kind> = self.database(db).get(key, turn.now.unix_ms()).map(Value::kind);
         self.notify(turn.host, db, NotifyFlags::OVERWRITTEN, "overwritten", key.bytes());
-        if new != Some(old) {
+        if new != Some(old.kind()) {
             self.notify(turn.host, db, NotifyFlags::TYPE_CHANGED, "type_changed", key.bytes());
         }
+        self.dispose(old);
     }
 }

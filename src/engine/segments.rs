@@ -12,9 +12,13 @@
 //! Invariant: an entry lies in the segment its hash leads to, under its hash rotated by 32 bits: hashbrown tags entries
 //! with the top 7 bits it is given, and the true top bits are the same all over a segment.
 //!
+//! Invariant: what was frozen never changes. Cloning the whole, or freezing it, takes a handle on every segment and
+//! copies none; whoever changes a shared segment copies that one.
+//!
 //! Deliberately unknown here: what an entry is, how it is hashed (a closure tells), time.
 
 use std::mem;
+use std::rc::Rc;
 
 use hashbrown::HashTable;
 
@@ -27,6 +31,9 @@ const MERGED_ENTRIES_MAX: usize = SEGMENT_ENTRIES_MAX / 2;
 
 /// A segment whose entries fill less than an eighth of its buckets gets fewer buckets; below this many it is left.
 const BUCKETS_MIN: usize = 16;
+
+/// The two counters beside a shared value.
+const RC_BYTES: usize = 2 * size_of::<usize>();
 
 /// Positions lie below this.
 pub(crate) const POSITIONS: u64 = 1 << 62;
@@ -55,7 +62,8 @@ pub(crate) struct Segments<T, N = ()> {
 
 #[derive(Debug, Clone)]
 struct Segment<T, N> {
-    table: HashTable<T>,
+    /// Shared with whoever froze the whole; a change then copies this segment first.
+    table: Rc<HashTable<T>>,
     prefix: u32,
     depth: u32,
     note: N,
@@ -76,18 +84,18 @@ pub(crate) fn position(hash: u64) -> u64 {
     hash >> 2
 }
 
-impl<T, N: Note> Default for Segments<T, N> {
+impl<T: Clone, N: Note> Default for Segments<T, N> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T, N: Note> Segments<T, N> {
+impl<T: Clone, N: Note> Segments<T, N> {
     /// An empty table of one segment.
     pub(crate) fn new() -> Self {
         Segments {
             directory: vec![0],
-            slab: vec![Segment { table: HashTable::new(), prefix: 0, depth: 0, note: N::default() }],
+            slab: vec![Segment { table: Rc::default(), prefix: 0, depth: 0, note: N::default() }],
             depth: 0,
             full_depth_segments: 1,
             widest: 1,
@@ -125,7 +133,24 @@ impl<T, N: Note> Segments<T, N> {
     /// The entry under `hash` that `eq` accepts. Its hash must not change.
     pub(crate) fn find_mut(&mut self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&mut T> {
         let index = self.index(hash);
-        self.slab[index].table.find_mut(inner_hash(hash), eq)
+        Rc::make_mut(&mut self.slab[index].table).find_mut(inner_hash(hash), eq)
+    }
+
+    /// Whether a change under `hash` would copy its segment first, for it is frozen.
+    pub(crate) fn is_shared(&self, hash: u64) -> bool {
+        Rc::strong_count(&self.slab[self.index(hash)].table) > 1
+    }
+
+    /// Everything as it is now. Cost: the number of segments, and a copy of each that is changed while this lives.
+    pub(crate) fn freeze(&self) -> Frozen<T> {
+        Frozen(self.slab.iter().map(|segment| Rc::clone(&segment.table)).collect())
+    }
+
+    /// Takes all entries out, to be dropped little by little.
+    pub(crate) fn take_all(&mut self) -> Frozen<T> {
+        let all = self.freeze();
+        self.clear();
+        all
     }
 
     /// Adds an entry that is known to be absent. Moves at most about two segments' worth of entries.
@@ -136,7 +161,7 @@ impl<T, N: Note> Segments<T, N> {
             index = self.index(hash);
         }
         self.len += 1;
-        let table = &mut self.slab[index].table;
+        let table = Rc::make_mut(&mut self.slab[index].table);
         #[cfg(test)]
         if table.len() == table.capacity() {
             self.moved += table.len();
@@ -150,7 +175,8 @@ impl<T, N: Note> Segments<T, N> {
     /// Takes out the entry under `hash` that `eq` accepts. Moves at most a segment's worth of entries per merge.
     pub(crate) fn remove(&mut self, hash: u64, eq: impl FnMut(&T) -> bool, hasher: impl Fn(&T) -> u64) -> Option<T> {
         let index = self.index(hash);
-        let (value, _) = self.slab[index].table.find_entry(inner_hash(hash), eq).ok()?.remove();
+        let table = Rc::make_mut(&mut self.slab[index].table);
+        let (value, _) = table.find_entry(inner_hash(hash), eq).ok()?.remove();
         self.len -= 1;
         self.settle_after_one(index, hasher);
         Some(value)
@@ -170,7 +196,8 @@ impl<T, N: Note> Segments<T, N> {
     /// Takes out an entry drawn uniformly.
     pub(crate) fn remove_random(&mut self, rng: &mut fastrand::Rng, hasher: impl Fn(&T) -> u64) -> Option<T> {
         let (index, bucket) = self.draw(rng)?;
-        let (value, _) = self.slab[index].table.get_bucket_entry(bucket).ok()?.remove();
+        let table = Rc::make_mut(&mut self.slab[index].table);
+        let (value, _) = table.get_bucket_entry(bucket).ok()?.remove();
         self.len -= 1;
         self.settle_after_one(index, hasher);
         Some(value)
@@ -217,7 +244,8 @@ impl<T, N: Note> Segments<T, N> {
 
     /// Bytes on the heap for the directory and the segments, not what entries point to. Cost: the number of segments.
     pub(crate) fn allocated_bytes(&self) -> usize {
-        let tables: usize = self.slab.iter().map(|segment| segment.table.allocation_size()).sum();
+        let table = |segment: &Segment<T, N>| segment.table.allocation_size() + size_of::<HashTable<T>>() + RC_BYTES;
+        let tables: usize = self.slab.iter().map(table).sum();
         tables + self.slab.capacity() * size_of::<Segment<T, N>>() + self.directory.capacity() * size_of::<u32>()
     }
 
@@ -252,7 +280,7 @@ impl<T, N: Note> Segments<T, N> {
         let segment = &mut self.slab[index];
         let before = segment.table.len();
         let mut note = N::default();
-        segment.table.extract_if(|entry| take(entry, &mut note)).for_each(&mut taken);
+        Rc::make_mut(&mut segment.table).extract_if(|entry| take(entry, &mut note)).for_each(&mut taken);
         segment.note = note;
         let removed = before - segment.table.len();
         self.len -= removed;
@@ -297,7 +325,7 @@ impl<T, N: Note> Segments<T, N> {
         segment.depth += 1;
         segment.prefix <<= 1;
         let (depth, prefix, note) = (segment.depth, segment.prefix, segment.note);
-        let table = mem::take(&mut segment.table);
+        let table = Rc::unwrap_or_clone(mem::take(&mut segment.table));
         let hashes: Vec<u64> = table.iter().map(&hasher).collect();
         let goes_up = |hash: u64| hash >> (64 - depth) & 1 == 1;
         let ups = hashes.iter().filter(|&&hash| goes_up(hash)).count();
@@ -309,9 +337,9 @@ impl<T, N: Note> Segments<T, N> {
         }
         let [low, high] = halves;
         self.widest = self.widest.max(low.num_buckets()).max(high.num_buckets());
-        self.slab[index].table = low;
+        self.slab[index].table = Rc::new(low);
         let buddy = self.slab.len();
-        self.slab.push(Segment { table: high, prefix: prefix | 1, depth, note });
+        self.slab.push(Segment { table: Rc::new(high), prefix: prefix | 1, depth, note });
         self.point_slots(buddy);
         if depth == self.depth {
             self.full_depth_segments += 2;
@@ -341,12 +369,13 @@ impl<T, N: Note> Segments<T, N> {
     }
 
     fn narrow(&mut self, index: usize, hasher: impl Fn(&T) -> u64) {
-        let table = &mut self.slab[index].table;
+        let table = &self.slab[index].table;
         if table.num_buckets() > BUCKETS_MIN && table.len() * 8 < table.num_buckets() {
             #[cfg(test)]
             {
                 self.moved += table.len();
             }
+            let table = Rc::make_mut(&mut self.slab[index].table);
             table.shrink_to(table.len() * 2, |entry| inner_hash(hasher(entry)));
         }
     }
@@ -382,10 +411,11 @@ impl<T, N: Note> Segments<T, N> {
         segment.prefix >>= 1;
         segment.depth -= 1;
         segment.note = segment.note.merged(smaller.note);
-        for entry in smaller.table {
-            segment.table.insert_unique(inner_hash(hasher(&entry)), entry, |entry| inner_hash(hasher(entry)));
+        let table = Rc::make_mut(&mut segment.table);
+        for entry in Rc::unwrap_or_clone(smaller.table) {
+            table.insert_unique(inner_hash(hasher(&entry)), entry, |entry| inner_hash(hasher(entry)));
         }
-        self.widest = self.widest.max(segment.table.num_buckets());
+        self.widest = self.widest.max(table.num_buckets());
         self.point_slots(keep);
         if smaller.depth == self.depth {
             self.full_depth_segments -= 2;
@@ -436,6 +466,36 @@ impl<T, N: Note> Segments<T, N> {
             [only] => only.table.num_buckets(),
             _ => self.widest,
         }
+    }
+}
+
+/// The segments of a table as they were at one moment.
+#[derive(Debug)]
+pub(crate) struct Frozen<T>(Vec<Rc<HashTable<T>>>);
+
+impl<T> Frozen<T> {
+    /// How many segments there are.
+    pub(crate) fn segments(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Entries of one segment; 0 past the last.
+    pub(crate) fn len(&self, segment: usize) -> usize {
+        self.0.get(segment).map_or(0, |table| table.len())
+    }
+
+    /// The entries of one segment; none past the last.
+    pub(crate) fn iter(&self, segment: usize) -> impl Iterator<Item = &T> {
+        self.0.get(segment).into_iter().flat_map(|table| table.iter())
+    }
+
+    /// Drops one segment and shows the entries to `dropped`, if nobody else holds it. False when none was left.
+    pub(crate) fn drop_one(&mut self, dropped: impl FnMut(T)) -> bool {
+        let Some(table) = self.0.pop() else { return false };
+        if let Some(table) = Rc::into_inner(table) {
+            table.into_iter().for_each(dropped);
+        }
+        true
     }
 }
 
@@ -511,7 +571,7 @@ mod tests {
         (table, entries)
     }
 
-    fn check_shape<T, N: Note>(table: &Segments<T, N>, hasher: impl Fn(&T) -> u64) {
+    fn check_shape<T: Clone, N: Note>(table: &Segments<T, N>, hasher: impl Fn(&T) -> u64) {
         assert_eq!(table.directory.len(), 1 << table.depth);
         let mut named = BTreeSet::new();
         for (slot, &index) in table.directory.iter().enumerate() {
@@ -788,5 +848,49 @@ mod tests {
         assert_eq!(page(4, 1), (0, "d".into()));
         assert_eq!(page(0, 100).0, 0);
         assert_eq!(page(u64::MAX, 1), (0, String::new()));
+    }
+
+    #[test]
+    fn what_was_frozen_does_not_change() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let (mut table, mut entries) = filled(20_000, &mut rng);
+        let frozen = table.freeze();
+        assert!((0..20_000).all(|at| table.is_shared(entries[at])));
+        for &entry in &entries[..15_000] {
+            assert_eq!(remove(&mut table, entry), Some(entry));
+        }
+        (0..30_000).for_each(|_| insert(&mut table, rng.u64(..)));
+        check_shape(&table, |&entry| entry);
+        let mut seen: Vec<u64> = (0..frozen.segments()).flat_map(|segment| frozen.iter(segment).copied()).collect();
+        assert_eq!(seen.len(), (0..frozen.segments()).map(|segment| frozen.len(segment)).sum::<usize>());
+        seen.sort_unstable();
+        entries.sort_unstable();
+        assert!(seen == entries);
+    }
+
+    #[test]
+    fn only_touched_segments_are_copied() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        let (mut table, entries) = filled(20_000, &mut rng);
+        let _frozen = table.freeze();
+        assert!(remove(&mut table, entries[0]).is_some());
+        let own = table.slab.iter().filter(|segment| Rc::strong_count(&segment.table) == 1).count();
+        assert_eq!(own, 1);
+    }
+
+    #[test]
+    fn everything_is_dropped_once() {
+        let mut table = Segments::<Rc<u64>>::new();
+        let entries: Vec<Rc<u64>> = (0..5_000u64).map(|at| Rc::new(at.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        entries.iter().for_each(|entry| {
+            table.insert_unique(**entry, Rc::clone(entry), |entry| **entry);
+        });
+        let copy = table.freeze();
+        let mut all = table.take_all();
+        assert!(table.is_empty());
+        while all.drop_one(drop) {}
+        assert!(entries.iter().all(|entry| Rc::strong_count(entry) == 2));
+        drop(copy);
+        assert!(entries.iter().all(|entry| Rc::strong_count(entry) == 1));
     }
 }

@@ -146,7 +146,7 @@ impl Engine {
         let popped = set.pop_many(usize::try_from(count).unwrap_or(usize::MAX), &mut rng, &rules);
         let emptied = set.is_empty();
         self.members_left(turn, key, "spop", emptied);
-        Ok(Reply::Members(Collection::Set, Box::new(popped)))
+        Ok(result_of(popped))
     }
 
     pub(super) fn srandmember<H: Host>(
@@ -166,7 +166,7 @@ impl Engine {
             return Ok(Reply::Members(Collection::Array, Box::new(Draws::new(set, wanted, rng))));
         }
         if wanted >= set.len() {
-            return Ok(Reply::Members(Collection::Array, Box::new(set)));
+            return Ok(members_of(Collection::Array, set));
         }
         let mut sample = Vec::with_capacity(wanted);
         set.sample(wanted, &mut rng, |member| sample.push(member));
@@ -223,7 +223,7 @@ impl Engine {
         Ok(match sets[..] {
             [] => empty_set(),
             [only] => all_of(only),
-            _ => Reply::Members(Collection::Set, Box::new(unite(&sets, &rules))),
+            _ => result_of(unite(&sets, &rules)),
         })
     }
 
@@ -250,7 +250,7 @@ impl Engine {
         let Some((first, others)) = minuend(&sources) else { return Ok(empty_set()) };
         Ok(match others[..] {
             [] => all_of(first),
-            _ => Reply::Members(Collection::Set, Box::new(subtract(first, &others, &rules))),
+            _ => result_of(subtract(first, &others, &rules)),
         })
     }
 
@@ -345,7 +345,8 @@ impl Engine {
         let (db, key, len) = (turn.caller.db, self.key(destination), result.len());
         self.expire_if_due(turn, key);
         if len == 0 {
-            if self.database(db).remove(key).is_some() {
+            if let Some(entry) = self.database(db).remove(key) {
+                self.dispose(entry.into_parts().0);
                 self.changed(turn.host, db, NotifyFlags::GENERIC, "del", key.bytes());
             }
             return Reply::Integer(0);
@@ -357,6 +358,7 @@ impl Engine {
                 if old.as_set().is_none() {
                     self.notify(turn.host, db, NotifyFlags::TYPE_CHANGED, "type_changed", key.bytes());
                 }
+                self.dispose(old);
             }
         }
         self.changed(turn.host, db, NotifyFlags::SET, event, key.bytes());
@@ -374,7 +376,22 @@ fn empty_set<'e>() -> Reply<'e> {
 }
 
 fn all_of(set: &Set) -> Reply<'_> {
-    Reply::Members(Collection::Set, Box::new(set))
+    members_of(Collection::Set, set)
+}
+
+fn members_of(collection: Collection, set: &Set) -> Reply<'_> {
+    match set.freeze() {
+        Some(frozen) => Reply::Stream(collection, Box::new(frozen)),
+        None => Reply::Members(collection, Box::new(set)),
+    }
+}
+
+/// A set made for its answer.
+fn result_of<'e>(set: Set) -> Reply<'e> {
+    match set.freeze() {
+        Some(frozen) => Reply::Stream(Collection::Set, Box::new(frozen)),
+        None => Reply::Members(Collection::Set, Box::new(set)),
+    }
 }
 
 fn text(member: Member<'_>) -> Text<'_> {

@@ -189,6 +189,7 @@ impl Engine {
                 if old.kind() != kind {
                     self.notify(turn.host, db, NotifyFlags::TYPE_CHANGED, "type_changed", key.bytes());
                 }
+                self.dispose(old);
             }
         }
         self.changed(turn.host, db, NotifyFlags::STRING, "set", key.bytes());

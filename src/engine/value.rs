@@ -165,6 +165,14 @@ impl Value {
         }
     }
 
+    /// The set, taken out; none when it is another type.
+    pub(crate) fn into_set(self) -> Option<Set> {
+        match self.0 {
+            Form::Set(set) => Some(*set),
+            Form::Integer(_) | Form::Inline(_) | Form::Boxed(_) | Form::Shared(_) => None,
+        }
+    }
+
     /// Bytes on the heap, as asked of the allocator.
     pub(crate) fn heap_bytes(&self) -> usize {
         match &self.0 {

@@ -41,7 +41,7 @@ async fn expire(shared: &Shared) {
             let Inner { engine, table, .. } = inner;
             let now = table.now;
             let due = engine.expire_some(now, table, EXPIRE_KEYS_PER_SLICE);
-            let more = engine.evict_some(now, table) || due;
+            let more = engine.evict_some(now, table) | engine.free_some() | due;
             engine.count_expire_time(slice.elapsed().as_micros() as u64);
             inner.finish_round(shared);
             more

@@ -161,6 +161,7 @@ fn admit(shared: &Rc<Shared>, stream: Stream, peer: Peer) {
         decoder: Default::default(),
         inbox: Default::default(),
         outbox: Default::default(),
+        telling: None,
         stream,
         peer,
         waker: None,

@@ -9,7 +9,7 @@ use std::io::{self, IoSlice};
 
 use bytes::Bytes;
 
-use crate::limits::{OUTBOX_BUFFER_BYTES, OUTBOX_SLICES_MAX};
+use crate::limits::{FLUSH_BYTES_MAX, OUTBOX_BUFFER_BYTES, OUTBOX_SLICES_MAX};
 use crate::protocol::resp::Output;
 
 /// Unsent output of one session.
@@ -49,6 +49,8 @@ pub(super) enum Flushed {
     All,
     /// The peer takes no more for now.
     Partly,
+    /// The peer may take more; now it is the turn of others.
+    Enough,
 }
 
 impl Outbox {
@@ -141,7 +143,11 @@ impl Outbox {
     /// Writes until all is sent or `write` would block. `write` is handed one or more slices and answers how many
     /// bytes it took.
     pub(super) fn flush(&mut self, mut write: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>) -> io::Result<Flushed> {
+        let before = self.bytes;
         while self.bytes > 0 {
+            if before - self.bytes >= FLUSH_BYTES_MAX {
+                return Ok(Flushed::Enough);
+            }
             let written = if self.sealed.is_empty() {
                 write(&[IoSlice::new(&self.open[self.sent..])])
             } else {
@@ -159,12 +165,16 @@ impl Outbox {
     }
 
     fn slices(&self) -> Vec<IoSlice<'_>> {
-        let mut skip = self.sent;
+        let (mut skip, mut room) = (self.sent, FLUSH_BYTES_MAX);
         let items = self.sealed.iter().map(Item::bytes).chain([&self.open[..]]);
         let mut slices = Vec::with_capacity((self.sealed.len() + 1).min(OUTBOX_SLICES_MAX));
         for bytes in items.take(OUTBOX_SLICES_MAX) {
-            slices.push(IoSlice::new(&bytes[skip..]));
-            skip = 0;
+            let unsent = &bytes[std::mem::take(&mut skip)..];
+            slices.push(IoSlice::new(&unsent[..unsent.len().min(room)]));
+            room -= unsent.len().min(room);
+            if room == 0 {
+                break;
+            }
         }
         slices
     }

@@ -49,6 +49,15 @@ impl Shared {
         inner.finish_round(self);
     }
 
+    /// Tells the next piece of the session's long reply.
+    pub(super) fn tell(&self, subscriber: SubscriberId) {
+        self.count_activity();
+        let inner = &mut *self.inner.borrow_mut();
+        inner.begin_round();
+        inner.table.tell(subscriber);
+        inner.finish_round(self);
+    }
+
     /// Removes a session that can be read no more.
     pub(super) fn end(&self, subscriber: SubscriberId) {
         let inner = &mut *self.inner.borrow_mut();
@@ -119,6 +128,7 @@ impl Inner {
         while let Some(subscriber) = self.table.doomed.pop() {
             self.sweep(subscriber);
         }
+        self.engine.free_some();
         for request in std::mem::take(&mut self.table.asked) {
             match request {
                 ProcessRequest::Shutdown { .. } => shared.shutdown.notify_one(),
@@ -149,7 +159,7 @@ impl Inner {
                 self.table.cut_output(subscriber, pending, "not read, and nobody logged in");
             }
             // Its own task waits for the peer to take more.
-            Ok(Flushed::Partly) => session.waker.iter().for_each(std::task::Waker::wake_by_ref),
+            Ok(Flushed::Partly | Flushed::Enough) => session.waker.iter().for_each(std::task::Waker::wake_by_ref),
         }
     }
 
@@ -167,7 +177,7 @@ impl Inner {
     pub(super) fn flush_all(&mut self) -> bool {
         let sessions: Vec<SubscriberId> = self.table.sessions.iter().map(|(_, session)| session.subscriber).collect();
         sessions.into_iter().for_each(|subscriber| self.flush(subscriber));
-        self.table.sessions.iter().any(|(_, session)| session.state != State::Doomed && !session.outbox.is_empty())
+        self.table.sessions.iter().any(|(_, session)| session.state != State::Doomed && session.unsent_bytes() > 0)
     }
 
     /// Lets sessions go on that CLIENT PAUSE held back.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use crate::engine::{ClientId, SubscriberId};
-use crate::limits::OUTBOX_PAUSE_BYTES;
+use crate::limits::{OUTBOX_BUFFER_BYTES, OUTBOX_PAUSE_BYTES};
 
 use super::Shared;
 use super::outbox::Flushed;
@@ -40,6 +40,11 @@ fn step(shared: &Shared, subscriber: SubscriberId, id: ClientId, context: &mut C
                 shared.turn_again(subscriber);
                 return Poll::Ready(Next::Yield);
             }
+            Readiness::Tells => {
+                shared.tell(subscriber);
+                return Poll::Ready(Next::Yield);
+            }
+            Readiness::Sends => return Poll::Ready(Next::Yield),
             Readiness::Reads => {}
         }
         let scratch = &mut *shared.scratch.borrow_mut();
@@ -64,6 +69,10 @@ enum Readiness {
     Reads,
     /// Execute what it has read already.
     More,
+    /// Tell more of a long reply.
+    Tells,
+    /// Send more, once others had their turn.
+    Sends,
     /// Nothing until it is woken.
     Waits,
     /// It has ended.
@@ -98,6 +107,7 @@ impl Shared {
                     Err(_) => return Readiness::Over,
                 },
                 Ok(Flushed::Partly) => {}
+                Ok(Flushed::Enough) => return Readiness::Sends,
                 Err(_) => return Readiness::Over,
             }
             match session.stream.poll_writable(context) {
@@ -111,6 +121,10 @@ impl Shared {
             State::Draining if session.outbox.is_empty() => Readiness::Over,
             State::Draining | State::Paused => Readiness::Waits,
             State::Open if session.outbox.bytes() >= OUTBOX_PAUSE_BYTES => Readiness::Waits,
+            State::Open if session.telling.is_some() => match session.outbox.bytes() >= OUTBOX_BUFFER_BYTES {
+                true => Readiness::Waits,
+                false => Readiness::Tells,
+            },
             State::Open if session.inbox.more => Readiness::More,
             State::Open => Readiness::Reads,
         };

@@ -7,7 +7,9 @@ use std::task::Waker;
 
 use crate::command::Spec;
 use crate::engine::{Caller, ClientFacts, ClientId, SubscriberId};
+use crate::limits::STREAM_STRINGS_PER_PIECE;
 use crate::protocol::resp::Decoder;
+use crate::protocol::resp::reply::Streamed;
 use crate::transport::{Peer, Stream};
 
 use super::outbox::{Flushed, Outbox};
@@ -25,6 +27,8 @@ pub(super) struct Session {
     pub(super) decoder: Decoder,
     pub(super) inbox: Inbox,
     pub(super) outbox: Outbox,
+    /// A long reply under way; no other request is executed before its end.
+    pub(super) telling: Option<Box<Telling>>,
     pub(super) stream: Stream,
     pub(super) peer: Box<Peer>,
     /// Wakes the task that serves this session.
@@ -42,6 +46,13 @@ pub(super) struct Session {
     pub(super) commands: u64,
     /// Pushes lost because this session could not take them.
     pub(super) dropped: u64,
+}
+
+/// A reply that is told piece by piece.
+pub(super) struct Telling {
+    pub(super) reply: Streamed,
+    /// What was pushed meanwhile and comes after it.
+    pub(super) behind: Outbox,
 }
 
 /// Where a session stands.
@@ -117,6 +128,30 @@ impl Inbox {
 }
 
 impl Session {
+    /// Unsent bytes, those behind a reply under way included.
+    pub(super) fn unsent_bytes(&self) -> usize {
+        self.outbox.bytes() + self.telling.as_ref().map_or(0, |telling| telling.behind.bytes())
+    }
+
+    /// Where a push goes.
+    pub(super) fn push_outbox(&mut self) -> &mut Outbox {
+        match &mut self.telling {
+            Some(telling) => &mut telling.behind,
+            None => &mut self.outbox,
+        }
+    }
+
+    /// Tells the next piece of a reply under way.
+    pub(super) fn tell(&mut self) {
+        let Some(telling) = &mut self.telling else { return };
+        if telling.reply.advance(STREAM_STRINGS_PER_PIECE, &mut self.outbox) {
+            self.outbox.append(&mut telling.behind);
+            self.telling = None;
+            // Requests may have waited for it.
+            self.inbox.more = true;
+        }
+    }
+
     /// Sends what the peer will take.
     ///
     /// # Errors
@@ -131,7 +166,7 @@ impl Session {
 
     /// What CLIENT LIST tells; the caller's part is missing while its own turn runs.
     pub(super) fn facts(&self, now_ms: u64) -> ClientFacts {
-        let outbox_bytes = self.outbox.bytes();
+        let outbox_bytes = self.unsent_bytes();
         let mut facts = ClientFacts {
             id: self.id,
             addr: self.peer.addr(),
@@ -170,6 +205,7 @@ impl Session {
     pub(super) fn heap_bytes(&self) -> usize {
         self.inbox.bytes.capacity()
             + self.outbox.heap_bytes()
+            + self.telling.as_ref().map_or(0, |telling| telling.behind.heap_bytes())
             + self.caller.as_ref().map_or(0, Caller::heap_bytes)
             + size_of::<Peer>()
     }

@@ -164,6 +164,16 @@ impl Table {
         }
     }
 
+    /// Tells the next piece of a session's long reply.
+    pub(super) fn tell(&mut self, subscriber: SubscriberId) {
+        let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
+        if session.outbox.wants_buffer() {
+            session.outbox.lend(self.pool.pop().unwrap_or_default());
+        }
+        session.tell();
+        self.mark_fresh(subscriber);
+    }
+
     /// Takes a drained session's buffer back for others to use.
     pub(super) fn reclaim_buffer(&mut self, subscriber: SubscriberId) {
         let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
@@ -203,7 +213,7 @@ impl Table {
         if session.state == State::Doomed {
             return;
         }
-        let messages = session.outbox.pushes();
+        let messages = session.outbox.pushes() + session.telling.as_ref().map_or(0, |telling| telling.behind.pushes());
         session.dropped += messages;
         self.stats.outbox_limit_cuts += 1;
         self.stats.dropped_messages += messages;
@@ -224,6 +234,7 @@ impl Table {
         if session.state != State::Doomed {
             session.state = State::Doomed;
             session.outbox.clear();
+            session.telling = None;
             self.doomed.push(subscriber);
         }
     }
@@ -273,8 +284,9 @@ impl Host for Table {
         if session.outbox.wants_buffer() {
             session.outbox.lend(self.pool.pop().unwrap_or_default());
         }
-        self.frames.of(push, session.resp).append_to(&mut session.outbox);
-        let bytes = session.outbox.bytes();
+        let resp = session.resp;
+        self.frames.of(push, resp).append_to(session.push_outbox());
+        let bytes = session.unsent_bytes();
         self.mark_fresh(to);
         // The message was queued all the same when the check fails: Redis counts it too.
         self.check_output(to, bytes);

@@ -9,12 +9,12 @@ use crate::command::{Args, CommandId, Flags, OwnedArgs, Request, Span, Spec};
 use crate::engine::{Caller, Engine, Executed, Handled, Now, ReplyMode, SubscriberId};
 use crate::limits::{OUTBOX_PAUSE_BYTES, TURN_COMMANDS_MAX, TURN_US_MAX};
 use crate::protocol::ProtocolError;
-use crate::protocol::resp::reply::{encode, protocol_error};
+use crate::protocol::resp::reply::{Streamed, encode, protocol_error};
 use crate::protocol::resp::{Decoded, Decoder, Limits};
 use crate::reply::{CommandError, Reply};
 
 use super::outbox::Outbox;
-use super::session::State;
+use super::session::{State, Telling};
 use super::table::{RunningCommand, Table};
 
 /// Requests decoded together, and the memory for them, lent from turn to turn.
@@ -54,6 +54,8 @@ enum Stop {
     Later,
     /// CLIENT PAUSE holds the next command back.
     Paused,
+    /// A long reply is under way.
+    Tells,
     /// The session ends; what follows is ignored.
     Ends,
 }
@@ -79,16 +81,18 @@ pub(super) fn turn(engine: &mut Engine, table: &mut Table, window: &mut Window, 
     };
     let mut decoder = std::mem::take(&mut session.decoder);
     let inbox_bytes = bytes.len();
-    let mut run = Run { engine, table, caller, outbox, subscriber, inbox_bytes, started, commands: 0, last: None };
+    let mut run =
+        Run { engine, table, caller, outbox, telling: None, subscriber, inbox_bytes, started, commands: 0, last: None };
     let end = run.windows(&mut decoder, window, bytes);
     run.settle_time(None);
-    let Run { caller, outbox, last, .. } = run;
+    let Run { caller, outbox, telling, last, .. } = run;
     let closing = caller.closing;
     let unsent = outbox.bytes();
     let executed = table.executed_in_turn();
     table.end_turn(subscriber, caller, outbox);
     if let Some(session) = table.sessions.get_mut(subscriber.0 as usize) {
         session.decoder = decoder;
+        session.telling = telling;
         session.commands += executed;
         session.active_ms = table.now.unix_us / 1000;
         session.last_command = last.map(|(spec, _)| spec).or(session.last_command);
@@ -109,6 +113,8 @@ struct Run<'r> {
     table: &'r mut Table,
     caller: Caller,
     outbox: Outbox,
+    /// The long reply that ends this turn.
+    telling: Option<Box<Telling>>,
     subscriber: SubscriberId,
     /// Length of the input this turn runs over.
     inbox_bytes: usize,
@@ -135,7 +141,7 @@ impl Run<'_> {
                     Some(stop) => {
                         // What the decoder saw past this point is decoded again.
                         *decoder = Decoder::default();
-                        return TurnEnd { consumed, more: stop == Stop::Later };
+                        return TurnEnd { consumed, more: stop != Stop::Paused };
                     }
                 }
             }
@@ -164,6 +170,9 @@ impl Run<'_> {
         if self.caller.closing || self.is_doomed() {
             return Some(Stop::Ends);
         }
+        if self.telling.is_some() {
+            return Some(Stop::Tells);
+        }
         let spent = self.commands >= TURN_COMMANDS_MAX || self.outbox.bytes() >= OUTBOX_PAUSE_BYTES;
         // The clock is looked at now and then only: a look costs as much as a small command.
         let late = self.commands.is_multiple_of(16) && self.started.elapsed().as_micros() as u64 >= TURN_US_MAX;
@@ -182,14 +191,25 @@ impl Run<'_> {
         count_error(self.table, &reply);
         let silent = matches!(self.caller.replies, ReplyMode::Off | ReplyMode::Skip);
         let has_queue = matches!(reply, Reply::Exec(_));
-        if !silent || matches!(reply, Reply::Confirmations(_)) {
-            encode(&reply, self.caller.resp, &mut self.outbox);
+        match reply.into_stream() {
+            Ok((collection, pieces)) if !silent => {
+                let reply = Streamed::new(collection, pieces, self.caller.resp);
+                self.telling = Some(Box::new(Telling { reply, behind: Outbox::default() }));
+            }
+            Ok(_) => {}
+            Err(reply) => {
+                if !silent || matches!(reply, Reply::Confirmations(_)) {
+                    encode(&reply, self.caller.resp, &mut self.outbox);
+                }
+            }
         }
-        drop(reply);
         if has_queue {
             self.run_queue(now, silent);
         }
-        self.outbox.append(&mut self.table.own);
+        match &mut self.telling {
+            Some(telling) => telling.behind.append(&mut self.table.own),
+            None => self.outbox.append(&mut self.table.own),
+        }
         self.caller.replies = self.caller.replies.after_command();
     }
 

@@ -50,6 +50,8 @@ mod process;
 mod pubsub;
 // SADD to SSCAN.
 mod sets;
+// Replies told piece by piece.
+mod streams;
 // SET, GET, counters.
 mod strings;
 // MULTI, EXEC, WATCH.
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
     process::tests(&mut suite);
     pubsub::tests(&mut suite);
     sets::tests(&mut suite);
+    streams::tests(&mut suite);
     strings::tests(&mut suite);
     tidy::tests(&mut suite);
     transactions::tests(&mut suite);

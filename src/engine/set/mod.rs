@@ -30,10 +30,12 @@ use crate::reply::Members;
 
 use super::hash::Hasher13;
 use super::segments::{page_of, position};
+use crate::limits::SEGMENTS_AT_ONCE_MAX;
 
 pub(crate) use algebra::{intersect, intersection, subtract, unite};
 use ints::Ints;
 use packed::Packed;
+pub(crate) use table::FrozenTable;
 use table::Table;
 
 /// Pages of smaller sets are not cut.
@@ -267,6 +269,22 @@ impl Set {
             Form::Ints(ints) => ints.allocated_bytes(),
             Form::Packed(packed) => packed.allocated_bytes(),
             Form::Table(table) => size_of::<Table>() + table.allocated_bytes(),
+        }
+    }
+
+    /// The members as they are now, when there are too many to be told at once. Cost: the number of segments.
+    pub(crate) fn freeze(&self) -> Option<FrozenTable> {
+        match &self.0 {
+            Form::Table(table) if table.segments() > SEGMENTS_AT_ONCE_MAX => Some(table.freeze()),
+            Form::Ints(_) | Form::Packed(_) | Form::Table(_) => None,
+        }
+    }
+
+    /// Everything, to be dropped little by little, when there is too much for once.
+    pub(crate) fn into_remains(self) -> Option<FrozenTable> {
+        match self.0 {
+            Form::Table(table) if table.segments() > SEGMENTS_AT_ONCE_MAX => Some(table.take_all()),
+            Form::Ints(_) | Form::Packed(_) | Form::Table(_) => None,
         }
     }
 

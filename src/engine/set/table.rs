@@ -5,7 +5,8 @@
 //! Deliberately unknown here: integers, limits, other forms.
 
 use crate::engine::hash::Hasher13;
-use crate::engine::segments::Segments;
+use crate::engine::segments::{Frozen, Segments};
+use crate::reply::Pieces;
 
 /// Members of one set, found by hash.
 #[derive(Debug, Clone, Default)]
@@ -118,6 +119,21 @@ impl Table {
         self.slots.iter().map(Slot::as_bytes)
     }
 
+    /// All members as they are now. Cost: the number of segments.
+    pub(super) fn freeze(&self) -> FrozenTable {
+        FrozenTable(self.slots.freeze())
+    }
+
+    /// Everything, to be dropped little by little.
+    pub(super) fn take_all(mut self) -> FrozenTable {
+        FrozenTable(self.slots.take_all())
+    }
+
+    /// Whether it is so large that dropping it takes long.
+    pub(super) fn segments(&self) -> usize {
+        self.slots.segments()
+    }
+
     /// A member drawn uniformly; none when the table is empty.
     pub(super) fn random(&self, rng: &mut fastrand::Rng) -> Option<&[u8]> {
         self.slots.random(rng).map(Slot::as_bytes)
@@ -140,6 +156,31 @@ impl Table {
         mut visit: impl FnMut(&'a [u8]),
     ) -> u64 {
         self.slots.page(cursor, count, |slot| hasher.hash(slot.as_bytes()), |slot| visit(slot.as_bytes()))
+    }
+}
+
+/// The members of a table as they were at one moment.
+#[derive(Debug)]
+pub(crate) struct FrozenTable(Frozen<Slot>);
+
+impl FrozenTable {
+    /// Drops some of it. False when nothing was left.
+    pub(crate) fn drop_some(&mut self) -> bool {
+        self.0.drop_one(drop)
+    }
+}
+
+impl Pieces for FrozenTable {
+    fn pieces(&self) -> usize {
+        self.0.segments()
+    }
+
+    fn len(&self, piece: usize) -> usize {
+        self.0.len(piece)
+    }
+
+    fn each(&self, piece: usize, visit: &mut dyn FnMut(&[u8])) {
+        self.0.iter(piece).for_each(|slot| visit(slot.as_bytes()));
     }
 }
 

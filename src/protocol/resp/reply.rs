@@ -7,7 +7,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::number::{DoubleText, header};
-use crate::reply::{Collection, CommandError, Confirmation, ProtocolError, PushKind, Reply, Text};
+use crate::reply::{Collection, CommandError, Confirmation, Pieces, ProtocolError, PushKind, Reply, Text};
 
 /// Which of the two dialects a session speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,12 +95,14 @@ fn encode_as(reply: &Reply<'_>, version: Version, out: &mut impl Output) {
         Reply::Set(items) => list(set_kind(version), items, version, out),
         Reply::Map(pairs) => map(pairs, version, out),
         Reply::Members(collection, members) => {
-            let kind = match collection {
-                Collection::Array => b'*',
-                Collection::Set => set_kind(version),
-            };
-            header(kind, members.len() as i64, out);
+            header(collection_kind(*collection, version), members.len() as i64, out);
             members.each(&mut |member| bulk(member, out));
+        }
+        Reply::Stream(collection, pieces) => {
+            let all = 0..pieces.pieces();
+            let len: usize = all.clone().map(|piece| pieces.len(piece)).sum();
+            header(collection_kind(*collection, version), len as i64, out);
+            all.for_each(|piece| pieces.each(piece, &mut |string| bulk(string, out)));
         }
         Reply::Page { cursor, items } => {
             out.extend(b"*2\r\n");
@@ -111,6 +113,62 @@ fn encode_as(reply: &Reply<'_>, version: Version, out: &mut impl Output) {
         Reply::Confirmations(all) => all.iter().for_each(|one| confirmation(one, version, out)),
         Reply::Exec(count) => header(b'*', *count as i64, out),
         Reply::Error(refused) => error(refused, out),
+    }
+}
+
+/// A [`Reply::Stream`] on its way: its strings are counted first, for the header tells how many they are, then written.
+#[derive(Debug)]
+pub struct Streamed {
+    collection: Collection,
+    pieces: Box<dyn Pieces>,
+    version: Version,
+    len: usize,
+    counted: usize,
+    begun: bool,
+    written: usize,
+}
+
+impl Streamed {
+    /// A stream of which nothing is written yet, for a session that speaks RESP version `resp`, 2 or 3.
+    pub fn new(collection: Collection, pieces: Box<dyn Pieces>, resp: u8) -> Self {
+        Streamed { collection, pieces, version: resp.into(), len: 0, counted: 0, begun: false, written: 0 }
+    }
+
+    /// Goes on for about `strings` strings, whether they are counted or written. True at the end.
+    pub fn advance(&mut self, strings: usize, out: &mut impl Output) -> bool {
+        let (all, mut seen) = (self.pieces.pieces(), 0);
+        while self.counted < all {
+            if seen >= strings {
+                return false;
+            }
+            // An empty piece is some work, too.
+            let len = self.pieces.len(self.counted);
+            seen += len.max(PIECE_STRINGS_MIN);
+            self.len += len;
+            self.counted += 1;
+        }
+        if !std::mem::replace(&mut self.begun, true) {
+            header(collection_kind(self.collection, self.version), self.len as i64, out);
+        }
+        while self.written < all && seen < strings {
+            self.pieces.each(self.written, &mut |string| {
+                seen += 1;
+                bulk(string, out);
+            });
+            seen += PIECE_STRINGS_MIN;
+            self.written += 1;
+        }
+        self.written == all
+    }
+}
+
+/// What a piece is taken to cost besides its strings: the ones it was asked about and does not show.
+const PIECE_STRINGS_MIN: usize = 256;
+
+fn collection_kind(collection: Collection, version: Version) -> u8 {
+    match collection {
+        Collection::Array => b'*',
+        Collection::Set => set_kind(version),
     }
 }
 
@@ -282,6 +340,7 @@ mod tests {
         let members = "3\r\n$1\r\na\r\n$0\r\n\r\n$3\r\nccc\r\n";
         let (array, set) = (format!("*{members}"), format!("~{members}"));
         check(Reply::Members(Collection::Array, Box::new(Three)), &array, &array);
+        check(Reply::Stream(Collection::Set, Box::new(Hundreds(0))), "*0\r\n", "~0\r\n");
         check(Reply::Members(Collection::Set, Box::new(Three)), &array, &set);
     }
 
@@ -364,5 +423,47 @@ mod tests {
         encode(&Reply::Bulk(Text::Shared(large.clone())), 2, &mut parts);
         assert_eq!(parts.0, b"$100000\r\n\r\n");
         assert_eq!(parts.1[0].as_ptr(), large.as_ptr());
+    }
+
+    /// So many pieces, of which each third is empty and the others hold their number a hundred times.
+    #[derive(Debug)]
+    struct Hundreds(usize);
+
+    impl Pieces for Hundreds {
+        fn pieces(&self) -> usize {
+            self.0
+        }
+
+        fn len(&self, piece: usize) -> usize {
+            if piece.is_multiple_of(3) { 0 } else { 100 }
+        }
+
+        fn each(&self, piece: usize, visit: &mut dyn FnMut(&[u8])) {
+            (0..self.len(piece)).for_each(|_| visit(piece.to_string().as_bytes()));
+        }
+    }
+
+    #[test]
+    fn a_stream_told_in_pieces_is_what_it_is_at_once() {
+        for (pieces, resp) in [(0, 2), (1, 3), (2, 2), (50, 2), (50, 3)] {
+            let mut whole = Vec::new();
+            encode(&Reply::Stream(Collection::Set, Box::new(Hundreds(pieces))), resp, &mut whole);
+            for strings in [1, 300, 1_000_000] {
+                let mut stream = Streamed::new(Collection::Set, Box::new(Hundreds(pieces)), resp);
+                let (mut told, mut steps, mut longest) = (Vec::new(), 1, 0);
+                loop {
+                    let before = told.len();
+                    let done = stream.advance(strings, &mut told);
+                    longest = longest.max(told.len() - before);
+                    if done {
+                        break;
+                    }
+                    steps += 1;
+                }
+                assert!(told == whole, "{pieces} pieces, {strings} at once");
+                assert!(strings > 300 || longest < 300 * 10, "{longest} bytes in one step");
+                assert!(steps < 200, "{steps} steps");
+            }
+        }
     }
 }
