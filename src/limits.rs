@@ -106,6 +106,9 @@ pub const EXPIRE_US_PER_PERIOD: u64 = CRON_PERIOD_MS * 1000 / 4;
 /// between the turns of others.
 pub const SEGMENTS_AT_ONCE_MAX: usize = 8;
 
+/// Keys that one page of SCAN looks at before others get their turn.
+pub const SCAN_AT_ONCE_MAX: usize = 2048;
+
 /// Strings of a streamed reply that are looked at in one piece, some 50 microseconds of work.
 pub const STREAM_STRINGS_PER_PIECE: usize = 1024;
 

@@ -141,6 +141,8 @@ pub enum Collection {
     Array,
     /// Unordered, no duplicates.
     Set,
+    /// One page of an iteration, and the cursor to go on with, 0 at the end.
+    Page(u64),
 }
 
 /// A collection that lies in pieces and does not change any more.

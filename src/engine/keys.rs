@@ -5,10 +5,11 @@ use crate::command::{
     Args, Del, Exists, Expire, ExpireConditions, Expireat, Keys, ObjectEncoding, Persist, Pexpire, Pexpireat, Pttl,
     Scan, ScanOptions, Swapdb, Ttl, Type, Unlink,
 };
-use crate::limits::{RANDOMKEY_DRAWS_MAX, SEGMENTS_AT_ONCE_MAX};
+use crate::limits::{RANDOMKEY_DRAWS_MAX, SCAN_AT_ONCE_MAX, SEGMENTS_AT_ONCE_MAX};
 use crate::reply::{Collection, CommandError, Pieces, Reply, Text};
 use crate::topics::Glob;
 
+use super::hash::Hasher13;
 use super::host::{Host, Now};
 use super::keyspace::{Entry, HashedKey};
 use super::segments::Frozen;
@@ -193,7 +194,8 @@ impl Engine {
         let database = &*self.database(turn.caller.db);
         if only.is_none() && database.segments() > SEGMENTS_AT_ONCE_MAX {
             let keys = database.freeze();
-            return Ok(Reply::Stream(Collection::Array, Box::new(MatchingKeys { keys, glob, now_ms })));
+            let all = MatchingKeys { keys, glob, kind: None, now_ms, start: None };
+            return Ok(Reply::Stream(Collection::Array, Box::new(all)));
         }
         Ok(Reply::Array(match only {
             Some(key) => database.entry(key, now_ms).map(|entry| Reply::bulk(entry.key())).into_iter().collect(),
@@ -209,6 +211,13 @@ impl Engine {
         let (db, now_ms) = (turn.caller.db, turn.now.unix_ms());
         let filter = Filter::new(&scan.options);
         let count = usize::try_from(scan.options.count).unwrap_or(usize::MAX);
+        if count.min(self.database(db).len()) > SCAN_AT_ONCE_MAX {
+            let (keys, next) = self.databases[usize::from(db)].freeze_page(scan.cursor, count);
+            let start = Some((scan.cursor, self.hasher));
+            let kind = filter.kind.map(Into::into);
+            let page = MatchingKeys { keys, glob: filter.glob.unwrap_or_else(|| Glob::new(b"*")), kind, now_ms, start };
+            return Ok(Reply::Stream(Collection::Page(next), Box::new(page)));
+        }
         if self.database(db).may_have_due(now_ms) {
             // Due keys of the page are removed first, wanted or not, for the page itself borrows what it answers.
             let mut due = Vec::new();
@@ -349,18 +358,31 @@ fn is_wanted(entry: &Entry, glob: &Glob, now_ms: i64) -> bool {
     (glob.is_all() || glob.matches(entry.key())) && !entry.is_due(now_ms)
 }
 
-/// What KEYS answers in a large database: the keys as they were when it was asked.
+/// What KEYS and a large page of SCAN answer: the keys as they were when it was asked.
 #[derive(Debug)]
 struct MatchingKeys {
     keys: Frozen<Entry>,
     glob: Glob,
+    /// The word of the only type that is wanted.
+    kind: Option<Box<[u8]>>,
     now_ms: i64,
+    /// The position from which keys of the first piece are wanted, and how positions are found.
+    start: Option<(u64, Hasher13)>,
 }
 
 impl MatchingKeys {
     fn of_piece(&self, piece: usize) -> impl Iterator<Item = &Entry> {
-        self.keys.iter(piece).filter(|entry| is_wanted(entry, &self.glob, self.now_ms))
+        let start = self.start.as_ref().filter(|_| piece == 0);
+        self.keys.iter(piece).filter(move |entry| {
+            is_wanted(entry, &self.glob, self.now_ms)
+                && self.kind.as_ref().is_none_or(|kind| is_of_kind(entry, kind))
+                && start.is_none_or(|(cursor, hasher)| HashedKey::new(entry.key(), hasher).position() >= *cursor)
+        })
     }
+}
+
+fn is_of_kind(entry: &Entry, kind: &[u8]) -> bool {
+    kind.eq_ignore_ascii_case(entry.value().kind().word().as_bytes())
 }
 
 impl Pieces for MatchingKeys {
@@ -422,7 +444,7 @@ impl<'a> Filter<'a> {
 
     fn takes(&self, entry: &Entry) -> bool {
         let named = self.glob.as_ref().is_none_or(|glob| glob.matches(entry.key()));
-        named && self.kind.is_none_or(|kind| kind.eq_ignore_ascii_case(entry.value().kind().word().as_bytes()))
+        named && self.kind.is_none_or(|kind| is_of_kind(entry, kind))
     }
 }
 

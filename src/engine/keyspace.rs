@@ -8,7 +8,7 @@
 
 use super::expiry::{Budget, Clock, Earliest};
 use super::hash::Hasher13;
-use super::segments::{Frozen, POSITIONS, Segments};
+use super::segments::{Frozen, POSITIONS, Segments, position};
 use super::usage::{Stamp, Tracker};
 use super::value::{Inline, Value};
 
@@ -151,6 +151,11 @@ impl<'k> HashedKey<'k> {
     /// Hashes a key under the hash function of the keyspaces it is meant for.
     pub(crate) fn new(bytes: &'k [u8], hasher: &Hasher13) -> Self {
         HashedKey { bytes, hash: hasher.hash(bytes) }
+    }
+
+    /// Where it lies in the order of pages.
+    pub(crate) fn position(self) -> u64 {
+        position(self.hash)
     }
 
     /// The key itself.
@@ -356,6 +361,11 @@ impl Keyspace {
     /// One page of keys in the order of their hash positions, due ones included: see [`Segments::page`].
     pub(crate) fn page<'a>(&'a self, cursor: u64, count: usize, visit: impl FnMut(&'a Entry)) -> u64 {
         self.entries.page(cursor, count, |entry| self.hasher.hash(entry.key()), visit)
+    }
+
+    /// At least `count` keys as they are now, in whole segments: see [`Segments::freeze_page`].
+    pub(crate) fn freeze_page(&self, cursor: u64, count: usize) -> (Frozen<Entry>, u64) {
+        self.entries.freeze_page(cursor, count)
     }
 
     /// All entries, due ones included, in no particular order.

@@ -149,6 +149,20 @@ impl<T: Clone, N: Note> Segments<T, N> {
         Frozen(self.slab.iter().map(|segment| Rc::clone(&segment.table)).collect())
     }
 
+    /// Whole segments in the order of positions, from the one that covers `cursor` on, until they hold `count` entries;
+    /// and where to go on, 0 at the end. The first may hold entries before `cursor`.
+    pub(crate) fn freeze_page(&self, cursor: u64, count: usize) -> (Frozen<T>, u64) {
+        let (mut segments, mut held, mut next) = (Vec::new(), 0, cursor);
+        while held < count && next < POSITIONS {
+            let segment = &self.slab[self.index(next << 2)];
+            held += segment.table.len();
+            segments.push(Rc::clone(&segment.table));
+            let end = self.end_slot(segment);
+            next = if end < self.directory.len() { self.slot_position(end) } else { POSITIONS };
+        }
+        (Frozen(segments), if next < POSITIONS { next } else { 0 })
+    }
+
     /// Takes all entries out, to be dropped little by little.
     pub(crate) fn take_all(&mut self) -> Frozen<T> {
         let all = self.freeze();

@@ -14,6 +14,7 @@ pub fn tests(suite: &mut Suite) {
     tests!(suite, on_every_road, Need::Nothing;
         long_replies_are_whole,
         a_transaction_holds_long_replies,
+        large_pages_of_scan_are_whole,
         what_is_removed_while_large_is_gone_at_once,
     );
     tests!(suite, on_every_socket, Need::Nothing;
@@ -62,6 +63,31 @@ fn long_replies_are_whole(talk: &mut Talk) {
     assert_eq!(talk.ask("KEYS no*such").items().len(), 0);
     assert_all(&talk.ask("SPOP other 30000"), "member");
     talk.transcript("EXISTS other -> 0");
+}
+
+fn large_pages_of_scan_are_whole(talk: &mut Talk) {
+    fill(talk.on('A'));
+    for count in ["2500", "7000", "1000000000000"] {
+        let (mut cursor, mut keys, mut pages) = ("0".to_owned(), Vec::new(), 0);
+        loop {
+            let page = talk.ask(&format!("SCAN {cursor} COUNT {count} MATCH key:* TYPE string")).items();
+            cursor = page[0].text();
+            keys.extend(page[1].items().iter().map(Value::text));
+            pages += 1;
+            if cursor == "0" {
+                break;
+            }
+        }
+        keys.sort_unstable();
+        assert!(keys == names("key"), "COUNT {count}: {} keys in {pages} pages", keys.len());
+        assert!(count.len() > 4 || pages <= MANY / count.parse::<usize>().expect("a number") + 1, "{pages} pages");
+    }
+    // A cursor inside a segment, from a page of another size.
+    let first = talk.ask("SCAN 0 COUNT 100").items();
+    let rest = talk.ask(&format!("SCAN {} COUNT 1000000", first[0].text())).items();
+    assert_eq!(first[1].items().len() + rest[1].items().len(), MANY + 1);
+    assert_eq!(rest[0].text(), "0");
+    talk.transcript("SCAN 0 COUNT 1000000 TYPE set -> [\"0\", [\"large\"]]");
 }
 
 fn a_transaction_holds_long_replies(talk: &mut Talk) {

@@ -95,19 +95,17 @@ fn encode_as(reply: &Reply<'_>, version: Version, out: &mut impl Output) {
         Reply::Set(items) => list(set_kind(version), items, version, out),
         Reply::Map(pairs) => map(pairs, version, out),
         Reply::Members(collection, members) => {
-            header(collection_kind(*collection, version), members.len() as i64, out);
+            collection_header(*collection, members.len(), version, out);
             members.each(&mut |member| bulk(member, out));
         }
         Reply::Stream(collection, pieces) => {
             let all = 0..pieces.pieces();
             let len: usize = all.clone().map(|piece| pieces.len(piece)).sum();
-            header(collection_kind(*collection, version), len as i64, out);
+            collection_header(*collection, len, version, out);
             all.for_each(|piece| pieces.each(piece, &mut |string| bulk(string, out)));
         }
         Reply::Page { cursor, items } => {
-            out.extend(b"*2\r\n");
-            bulk(itoa::Buffer::new().format(*cursor).as_bytes(), out);
-            header(b'*', items.len() as i64, out);
+            collection_header(Collection::Page(*cursor), items.len(), version, out);
             items.iter().for_each(|item| bulk_text(item, out));
         }
         Reply::Confirmations(all) => all.iter().for_each(|one| confirmation(one, version, out)),
@@ -148,7 +146,7 @@ impl Streamed {
             self.counted += 1;
         }
         if !std::mem::replace(&mut self.begun, true) {
-            header(collection_kind(self.collection, self.version), self.len as i64, out);
+            collection_header(self.collection, self.len, self.version, out);
         }
         while self.written < all && seen < strings {
             self.pieces.each(self.written, &mut |string| {
@@ -165,11 +163,17 @@ impl Streamed {
 /// What a piece is taken to cost besides its strings: the ones it was asked about and does not show.
 const PIECE_STRINGS_MIN: usize = 256;
 
-fn collection_kind(collection: Collection, version: Version) -> u8 {
-    match collection {
+fn collection_header(collection: Collection, len: usize, version: Version, out: &mut impl Output) {
+    let kind = match collection {
         Collection::Array => b'*',
         Collection::Set => set_kind(version),
-    }
+        Collection::Page(cursor) => {
+            out.extend(b"*2\r\n");
+            bulk(itoa::Buffer::new().format(cursor).as_bytes(), out);
+            b'*'
+        }
+    };
+    header(kind, len as i64, out);
 }
 
 /// Writes one pub/sub message for a session that speaks RESP version `resp`, 2 or 3.
