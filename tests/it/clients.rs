@@ -41,7 +41,7 @@ pub fn tests(suite: &mut Suite) {
 }
 
 /// Something installed for the tests.
-fn present(path: &Path) -> Need {
+pub fn present(path: &Path) -> Need {
     Need::Present(if path.exists() { Ok(()) } else { Err(format!("{} is not installed", path.display())) })
 }
 
@@ -52,12 +52,13 @@ fn on_path(program: &str) -> Need {
     Need::Present(if found { Ok(()) } else { Err(format!("{program} is not installed")) })
 }
 
-fn script(name: &str) -> PathBuf {
+/// Where a script of tests/clients lies.
+pub fn script(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
 }
 
 /// Fails unless the program ended well; answers what it said.
-fn succeed(command: Command, input: &[u8]) -> String {
+pub fn succeed(command: Command, input: &[u8]) -> String {
     let shown = format!("{command:?}");
     let Outcome { status, stdout, stderr } = finish(command, input);
     assert_eq!(status, Some(0), "{shown}\n{stdout}\n{stderr}");

@@ -24,6 +24,8 @@ mod client_redis;
 mod clients;
 // Handshakes, client administration, settings, facts.
 mod connection;
+// What is built on such clients, and clients few programs use.
+mod consumers;
 // What the server counts, and what a connection reads about itself.
 mod counters;
 // The same random requests to goblin and to a real Redis.
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
     client_redis::tests(&mut suite);
     clients::tests(&mut suite);
     connection::tests(&mut suite);
+    consumers::tests(&mut suite);
     counters::tests(&mut suite);
     differential::tests(&mut suite);
     examples::tests(&mut suite);
