@@ -65,6 +65,9 @@ fn main() -> ExitCode {
     if let Some(path) = std::env::var_os(cases::INTRUDER) {
         return cases::intrude(path.as_ref());
     }
+    if let Some(path) = std::env::var_os(cases::LISTENER) {
+        return cases::listen(path.as_ref());
+    }
     let arguments = libtest_mimic::Arguments::from_args();
     suite::catch_panic_messages();
     let mut suite = suite::Suite::default();

@@ -86,9 +86,9 @@ fn assert_refused(outcome: &Outcome, status: i32, says: &[&str]) {
 }
 
 /// A `goblin serve` that tests start themselves, with everything it says.
-struct Started {
-    child: Child,
-    log: Log,
+pub struct Started {
+    pub child: Child,
+    pub log: Log,
 }
 
 impl Started {
@@ -227,7 +227,7 @@ fn cli_without_a_server_ends_with_status_3() {
 }
 
 /// A `goblin sub` on a channel, seen by the server.
-fn subscriber(server: &Server, channel: &str) -> Started {
+pub fn subscriber(server: &Server, channel: &str) -> Started {
     let (reader, writer) = std::io::pipe().expect("pipe");
     let mut command = goblin();
     command.args(["sub", "-p", &server.port().to_string(), channel]).stdin(Stdio::null());

@@ -30,7 +30,20 @@ enum Stream {
 impl Connection {
     /// Connects over TCP.
     pub fn tcp(address: SocketAddr) -> Connection {
-        let stream = TcpStream::connect_timeout(&address, WATCHDOG).expect("connect over TCP");
+        Connection::over_tcp(TcpStream::connect_timeout(&address, WATCHDOG).expect("connect over TCP"))
+    }
+
+    /// Connects over TCP with a receive buffer of this many bytes, as far as the system has ones so small.
+    pub fn tcp_with_room(address: SocketAddr, bytes: usize) -> Connection {
+        let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None);
+        let socket = socket.expect("a socket");
+        // The window offered when connecting depends on it.
+        socket.set_recv_buffer_size(bytes).expect("SO_RCVBUF");
+        socket.connect_timeout(&address.into(), WATCHDOG).expect("connect over TCP");
+        Connection::over_tcp(socket.into())
+    }
+
+    fn over_tcp(stream: TcpStream) -> Connection {
         stream.set_nodelay(true).expect("TCP_NODELAY");
         stream.set_read_timeout(Some(WATCHDOG)).expect("read timeout");
         stream.set_write_timeout(Some(WATCHDOG)).expect("write timeout");

@@ -5,8 +5,9 @@
 mod hostile;
 mod pubsub;
 mod sets;
+mod slow_reader;
 
-pub use hostile::{INTRUDER, intrude};
+pub use hostile::{INTRUDER, LISTENER, intrude, listen};
 
 use crate::suite::Suite;
 
@@ -14,5 +15,6 @@ use crate::suite::Suite;
 pub fn tests(suite: &mut Suite) {
     pubsub::tests(suite);
     sets::tests(suite);
+    slow_reader::tests(suite);
     hostile::tests(suite);
 }
