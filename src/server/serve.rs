@@ -1,6 +1,6 @@
 //! One task per connection: fill, turn, flush.
 //!
-//! Invariant: a task runs at most one turn before it yields, unless nothing more can have arrived.
+//! Invariant: a task runs at most two turns before it yields.
 
 use std::io;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::limits::{OUTBOX_BUFFER_BYTES, OUTBOX_PAUSE_BYTES};
 
 use super::Shared;
 use super::outbox::Flushed;
-use super::session::State;
+use super::session::{Session, State};
 
 /// What a task does next.
 enum Next {
@@ -32,6 +32,7 @@ pub(super) async fn serve(shared: Rc<Shared>, subscriber: SubscriberId, id: Clie
 /// One step: send what is due, then execute what has arrived. Ready after a turn that may have left something,
 /// pending until the peer or another session has something for this one.
 fn step(shared: &Shared, subscriber: SubscriberId, id: ClientId, context: &mut Context<'_>) -> Poll<Next> {
+    let mut is_second = false;
     loop {
         match shared.readiness(subscriber, id, context) {
             Readiness::Over => return Poll::Ready(Next::End),
@@ -52,10 +53,11 @@ fn step(shared: &Shared, subscriber: SubscriberId, id: ClientId, context: &mut C
             Ok(0) => return Poll::Ready(Next::End),
             Ok(count) => {
                 shared.turn_over(subscriber, &scratch[..count]);
-                if count == scratch.len() {
+                if count == scratch.len() || is_second {
                     return Poll::Ready(Next::Yield);
                 }
-                // The read left room, so that nothing more was there: the next one only registers the task.
+                // The read left room, so that nothing more should be there: the next one registers the task.
+                is_second = true;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return Poll::Ready(Next::End),
@@ -100,23 +102,12 @@ impl Shared {
         if !session.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
             session.waker = Some(context.waker().clone());
         }
-        loop {
-            match session.flush() {
-                Ok(Flushed::All) => match session.stream.output_done() {
-                    Ok(()) => break,
-                    Err(_) => return Readiness::Over,
-                },
-                Ok(Flushed::Partly) => {}
-                Ok(Flushed::Enough) => return Readiness::Sends,
-                Err(_) => return Readiness::Over,
-            }
-            match session.stream.poll_writable(context) {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(_)) => return Readiness::Over,
-                Poll::Pending => break,
-            }
-        }
+        let sent_before = session.net_out;
+        let sending = send_on(session, context);
+        let sent = session.net_out - sent_before;
         let readiness = match session.state {
+            _ if sending.is_err() => Readiness::Over,
+            _ if matches!(sending, Ok(Flushed::Enough)) => Readiness::Sends,
             State::Doomed => Readiness::Over,
             State::Draining if session.outbox.is_empty() => Readiness::Over,
             State::Draining | State::Paused => Readiness::Waits,
@@ -129,6 +120,20 @@ impl Shared {
             State::Open => Readiness::Reads,
         };
         table.reclaim_buffer(subscriber);
+        table.stats.writes += u64::from(sent > 0);
+        table.stats.net_out += sent;
         readiness
+    }
+}
+
+/// Sends what the peer takes now, or a share of it; the task is registered for what the peer does not take.
+fn send_on(session: &mut Session, context: &mut Context<'_>) -> io::Result<Flushed> {
+    loop {
+        match session.flush()? {
+            Flushed::All => return session.stream.output_done().map(|()| Flushed::All),
+            Flushed::Enough => return Ok(Flushed::Enough),
+            Flushed::Partly if session.stream.poll_writable(context)?.is_pending() => return Ok(Flushed::Partly),
+            Flushed::Partly => {}
+        }
     }
 }

@@ -54,20 +54,14 @@ impl Stream {
 
     /// Reads what is there into `buf`; 0 bytes is the end of the stream. Registers the task when nothing is there.
     ///
-    /// A read that does not fill `buf` tells that nothing more was there, so that the next call only registers.
+    /// A read that does not fill `buf` need not be the last: the kernel ends one at urgent data and at a passed
+    /// descriptor, and would not tell again of what lies behind.
     pub fn poll_read(&self, context: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let io = self.io()?;
         loop {
             let mut ready = ready!(io.poll_read_ready(context))?;
-            match ready.try_io(|io| io.get_ref().read(buf)) {
-                Ok(Ok(count)) => {
-                    if count > 0 && count < buf.len() {
-                        ready.clear_ready();
-                    }
-                    return Poll::Ready(Ok(count));
-                }
-                Ok(Err(error)) => return Poll::Ready(Err(error)),
-                Err(_would_block) => {}
+            if let Ok(read) = ready.try_io(|io| io.get_ref().read(buf)) {
+                return Poll::Ready(read);
             }
         }
     }

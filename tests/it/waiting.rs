@@ -31,6 +31,8 @@ pub fn tests(suite: &mut Suite) {
         others_are_answered_beside_busy_peers,
         a_busy_peer_that_does_not_read_goes_on_later,
         a_place_taken_over_belongs_to_its_new_peer,
+        a_read_cut_short_by_urgent_data_is_not_the_last,
+        a_read_cut_short_by_a_descriptor_is_not_the_last,
     );
 }
 
@@ -124,4 +126,32 @@ fn a_place_taken_over_belongs_to_its_new_peer(server: &Server) {
             assert_eq!(peer.ask("CLIENT GETNAME").text(), name);
         }
     }
+}
+
+/// Keeps the server from reading while the rest of what is sent arrives.
+const NAP: &[u8] = b"DEBUG SLEEP 0.05\r\n";
+
+fn a_read_cut_short_by_urgent_data_is_not_the_last(server: &Server) {
+    let socket = socket2::Socket::from(std::net::TcpStream::connect(server.address()).expect("connect"));
+    socket.send(NAP).expect("send");
+    socket.send_out_of_band(b"!").expect("send urgent data");
+    socket.send(b"PING\r\n").expect("send");
+    let mut peer = Connection::over_tcp(socket.into());
+    peer.expect(b"+OK\r\n+PONG\r\n");
+}
+
+fn a_read_cut_short_by_a_descriptor_is_not_the_last(server: &Server) {
+    use std::os::fd::AsRawFd;
+    let stream = std::os::unix::net::UnixStream::connect(server.socket()).expect("connect");
+    let passed = [stream.as_raw_fd()];
+    for (bytes, rights) in [(NAP, false), (&b"PING\r\n"[..], true), (b"PING\r\n", false)] {
+        let control: &[nix::sys::socket::ControlMessage<'_>] = match rights {
+            true => &[nix::sys::socket::ControlMessage::ScmRights(&passed)],
+            false => &[],
+        };
+        let slices = [std::io::IoSlice::new(bytes)];
+        let flags = nix::sys::socket::MsgFlags::empty();
+        nix::sys::socket::sendmsg::<()>(stream.as_raw_fd(), &slices, control, flags, None).expect("send");
+    }
+    Connection::over(stream).expect(b"+OK\r\n+PONG\r\n+PONG\r\n");
 }

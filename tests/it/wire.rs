@@ -43,7 +43,8 @@ impl Connection {
         Connection::over_tcp(socket.into())
     }
 
-    fn over_tcp(stream: TcpStream) -> Connection {
+    /// Speaks over a TCP stream that is connected already.
+    pub fn over_tcp(stream: TcpStream) -> Connection {
         stream.set_nodelay(true).expect("TCP_NODELAY");
         stream.set_read_timeout(Some(WATCHDOG)).expect("read timeout");
         stream.set_write_timeout(Some(WATCHDOG)).expect("write timeout");
