@@ -148,10 +148,7 @@ impl Inner {
         match flushed {
             Err(_) => self.table.doom(subscriber),
             Ok(Flushed::All) if session.state == State::Draining => self.table.doom(subscriber),
-            Ok(Flushed::All) => {
-                session.over_soft_since_ms = None;
-                self.table.reclaim_buffer(subscriber);
-            }
+            Ok(Flushed::All) => self.table.reclaim_buffer(subscriber),
             Ok(Flushed::Partly)
                 if !session.is_authenticated() && session.outbox.bytes() > OUTBOX_UNAUTHENTICATED_BYTES_MAX =>
             {

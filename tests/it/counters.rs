@@ -3,6 +3,7 @@
 use crate::road::Server;
 use crate::suite::{Need, Suite, tests};
 use crate::talk::Talk;
+use crate::wire::Connection;
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
@@ -19,6 +20,7 @@ pub fn tests(suite: &mut Suite) {
         a_request_past_the_query_limit_is_cut_before_it_runs,
         who_has_not_logged_in_may_not_leave_replies_unread,
         settings_fixed_at_the_start_take_their_own_value,
+        every_byte_sent_is_counted,
     );
 }
 
@@ -161,4 +163,18 @@ fn settings_fixed_at_the_start_take_their_own_value() {
     }
     let refusal = client.call(&["CONFIG", "SET", "wait", "spin"]).text();
     assert!(refusal.ends_with("can't set immutable config"), "{refusal}");
+}
+
+fn every_byte_sent_is_counted() {
+    let server = Server::start();
+    let value = "v".repeat(12 << 20);
+    let mut admin = server.connect();
+    admin.call(&["SET", "k", &value]);
+    admin.ask("CONFIG RESETSTAT");
+    // More than the sockets hold: most of it is sent as the reader takes it.
+    let mut reader = Connection::tcp_with_room(server.address(), 4096);
+    assert_eq!(reader.call(&["GET", "k"]).bytes().len(), value.len());
+    let info = admin.call(&["INFO", "stats"]).text();
+    let sent = info.lines().find_map(|line| line.strip_prefix("total_net_output_bytes:")).expect("a field");
+    assert!(sent.parse::<usize>().expect("a number") >= value.len(), "{info}");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::road::{Program, Road, Server};
 use crate::suite::{Need, Suite, tests};
 use crate::talk::Talk;
-use crate::wire::{Value, shown};
+use crate::wire::{Connection, Value, frame, shown};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
@@ -31,7 +31,7 @@ pub fn tests(suite: &mut Suite) {
         a_reader_that_stalls_is_cut_and_nobody_else_notices,
         soft_limit_cuts_after_its_seconds_only,
     );
-    tests!(suite, with_server, Need::Goblin; a_cut_reader_is_counted_and_logged);
+    tests!(suite, with_server, Need::Goblin; a_cut_reader_is_counted_and_logged, a_soft_limit_counts_anew_after_a_drain);
     let reference = Program::reference().map(|_| ()).ok_or("no redis-server 8.2.3 is here".to_owned());
     tests!(suite, plain, Need::Present(reference); the_same_script_gets_the_same_frames_from_redis);
 }
@@ -435,6 +435,25 @@ fn soft_limit_cuts_after_its_seconds_only(server: &Server) {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     assert!(start.elapsed().as_millis() >= 900, "the soft limit gives a second");
+}
+
+fn a_soft_limit_counts_anew_after_a_drain(server: &Server) {
+    let mut admin = server.connect();
+    let limit = |seconds: &str| format!("pubsub 0 1048576 {seconds}");
+    admin.call(&["CONFIG", "SET", "client-output-buffer-limit", &limit("60")]);
+    let mut reader = Connection::tcp_with_room(server.address(), 4096);
+    reader.ask("SUBSCRIBE slow");
+    // More than the sockets hold, so that the rest is sent as the reader takes it.
+    let payload = "x".repeat(12 << 20);
+    assert_eq!(admin.call(&["PUBLISH", "slow", &payload]).integer(), 1);
+    assert_eq!(reader.value().items()[2].bytes().len(), payload.len());
+    admin.call(&["CONFIG", "SET", "client-output-buffer-limit", &limit("1")]);
+    admin.ask("DEBUG SLEEP 1.1");
+    // Relaxed before its second is over, for the reader has no part in how fast this machine is.
+    let relax = frame(&["CONFIG", "SET", "client-output-buffer-limit", &limit("60")]);
+    admin.send(&[frame(&["PUBLISH", "slow", &payload]), relax].concat());
+    admin.expect(b":1\r\n+OK\r\n");
+    assert_eq!(reader.value().items()[2].bytes().len(), payload.len(), "its time began with this message");
 }
 
 fn a_cut_reader_is_counted_and_logged(server: &Server) {
