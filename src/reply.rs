@@ -280,6 +280,32 @@ pub enum CommandError {
     Overflow,
     /// DECRBY of the least 64-bit integer.
     DecrementOverflow,
+    /// INCRBYFLOAT past the largest number, or of an infinite one.
+    FloatOverflow,
+    /// A string would become longer than `proto-max-bulk-len`.
+    StringTooLong,
+    /// An offset below zero.
+    OffsetOutOfRange,
+    /// A bit's position is no number, below zero, or past the longest string.
+    BitOffset,
+    /// A bit's new value is neither 0 nor 1.
+    BitValue,
+    /// BITPOS for something that is neither 0 nor 1.
+    BitArgument,
+    /// BITOP with a number of sources that its operation, held here, does not take.
+    BitopSources(&'static str),
+    /// BITFIELD with an integer type that does not exist.
+    FieldKind,
+    /// BITFIELD with an unknown word after OVERFLOW.
+    FieldOverflow,
+    /// BITFIELD_RO with an operation that writes.
+    FieldReadOnly,
+    /// LCS of keys that hold other types.
+    LcsTypes,
+    /// LCS with two options that exclude each other.
+    LcsLenAndIdx,
+    /// LCS of strings that would take too much memory.
+    LcsMemory,
     /// A cursor that is not an unsigned 64-bit decimal.
     InvalidCursor,
     /// `numkeys` is not a positive integer.
@@ -465,6 +491,25 @@ impl CommandError {
             CommandError::NotPositive => "value is out of range, must be positive",
             CommandError::Overflow => "increment or decrement would overflow",
             CommandError::DecrementOverflow => "decrement would overflow",
+            CommandError::FloatOverflow => "increment would produce NaN or Infinity",
+            CommandError::StringTooLong => "string exceeds maximum allowed size (proto-max-bulk-len)",
+            CommandError::OffsetOutOfRange => "offset is out of range",
+            CommandError::BitOffset => "bit offset is not an integer or out of range",
+            CommandError::BitValue => "bit is not an integer or out of range",
+            CommandError::BitArgument => "The bit argument must be 1 or 0.",
+            CommandError::BitopSources("NOT") => "BITOP NOT must be called with a single source key.",
+            CommandError::BitopSources(operation) => {
+                let text = format!("BITOP {operation} must be called with at least two source keys.");
+                return text.into_bytes().into();
+            }
+            CommandError::FieldKind => {
+                "Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is."
+            }
+            CommandError::FieldOverflow => "Invalid OVERFLOW type specified",
+            CommandError::FieldReadOnly => "BITFIELD_RO only supports the GET subcommand",
+            CommandError::LcsTypes => "The specified keys must contain string values",
+            CommandError::LcsLenAndIdx => "If you want both the length and indexes, please just use IDX.",
+            CommandError::LcsMemory => "Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len",
             CommandError::InvalidCursor => "invalid cursor",
             CommandError::NumkeysNotPositive => "numkeys should be greater than 0",
             CommandError::NumkeysTooLarge => "Number of keys can't be greater than number of args",

@@ -47,9 +47,27 @@ impl Spec {
         match self.id {
             CommandId::SET if asks_old() => KeyFlags(KeyFlags::RW.0 | KeyFlags::ACCESS.0 | KeyFlags::UPDATE.0),
             CommandId::SET => KeyFlags(KeyFlags::OW.0 | KeyFlags::UPDATE.0),
+            CommandId::BITFIELD if only_reads_fields(args.from(2)) => KeyFlags(KeyFlags::RO.0 | KeyFlags::ACCESS.0),
+            CommandId::BITFIELD => KeyFlags(KeyFlags::RW.0 | KeyFlags::ACCESS.0 | KeyFlags::UPDATE.0),
             _ => key.flags,
         }
     }
+}
+
+/// Whether the operations of BITFIELD are GET and nothing else, however they are told to overflow.
+fn only_reads_fields(mut operations: Args<'_>) -> bool {
+    while let Some(word) = operations.get(0) {
+        let words = match word {
+            word if word.eq_ignore_ascii_case(b"GET") => 3,
+            word if word.eq_ignore_ascii_case(b"OVERFLOW") => 2,
+            _ => return false,
+        };
+        if words > operations.len() {
+            return false;
+        }
+        operations = operations.from(words);
+    }
+    true
 }
 
 /// First and last position and step; last is before first when there is no key.

@@ -3,11 +3,12 @@
 use super::{Group, SPECS, Spec, hint};
 
 /// Groups in reading order, with their headings.
-const CHAPTERS: [(Group, &str); 8] = [
+const CHAPTERS: [(Group, &str); 9] = [
     (Group::Set, "SETS"),
     (Group::Pubsub, "PUBLISH AND SUBSCRIBE"),
     (Group::Generic, "KEYS"),
     (Group::String, "STRINGS"),
+    (Group::Bitmap, "BITS"),
     (Group::Transactions, "TRANSACTIONS"),
     (Group::Connection, "CONNECTIONS"),
     (Group::Server, "SERVER"),

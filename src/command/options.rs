@@ -6,6 +6,12 @@
 use super::{Args, parse_integer};
 use crate::reply::CommandError;
 
+mod bits;
+mod strings;
+
+pub use bits::{BitRange, BitSearch, BitUnit, FieldAction, FieldKind, FieldOperation, FieldOperations, Overflow};
+pub use strings::{ExpirationWords, LcsOptions};
+
 /// Bytes that connection names and library names may have: printable ASCII without the space.
 pub fn is_plain_name(name: &[u8]) -> bool {
     name.iter().all(|byte| matches!(byte, b'!'..=b'~'))

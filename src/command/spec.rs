@@ -93,6 +93,8 @@ impl Spec {
 /// What a command belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
+    /// Strings as bits.
+    Bitmap,
     /// Sessions and their state.
     Connection,
     /// Keys of any type.
@@ -115,6 +117,7 @@ impl Group {
     /// The word COMMAND DOCS answers.
     pub const fn word(self) -> &'static str {
         match self {
+            Group::Bitmap => "bitmap",
             Group::Connection => "connection",
             Group::Generic => "generic",
             Group::Pubsub => "pubsub",

@@ -4,138 +4,193 @@ use super::spec::{Argument, Categories, CommandId, Example, Find, Flags, Group, 
 
 #[allow(missing_docs)]
 impl CommandId {
-    pub const AUTH: CommandId = CommandId(0);
-    pub const CLIENT: CommandId = CommandId(1);
-    pub const CLIENT_GETNAME: CommandId = CommandId(2);
-    pub const CLIENT_HELP: CommandId = CommandId(3);
-    pub const CLIENT_ID: CommandId = CommandId(4);
-    pub const CLIENT_INFO: CommandId = CommandId(5);
-    pub const CLIENT_KILL: CommandId = CommandId(6);
-    pub const CLIENT_LIST: CommandId = CommandId(7);
-    pub const CLIENT_NO_EVICT: CommandId = CommandId(8);
-    pub const CLIENT_NO_TOUCH: CommandId = CommandId(9);
-    pub const CLIENT_PAUSE: CommandId = CommandId(10);
-    pub const CLIENT_REPLY: CommandId = CommandId(11);
-    pub const CLIENT_SETINFO: CommandId = CommandId(12);
-    pub const CLIENT_SETNAME: CommandId = CommandId(13);
-    pub const CLIENT_TRACKING: CommandId = CommandId(14);
-    pub const CLIENT_UNPAUSE: CommandId = CommandId(15);
-    pub const COMMAND: CommandId = CommandId(16);
-    pub const COMMAND_COUNT: CommandId = CommandId(17);
-    pub const COMMAND_DOCS: CommandId = CommandId(18);
-    pub const COMMAND_GETKEYS: CommandId = CommandId(19);
-    pub const COMMAND_GETKEYSANDFLAGS: CommandId = CommandId(20);
-    pub const COMMAND_HELP: CommandId = CommandId(21);
-    pub const COMMAND_INFO: CommandId = CommandId(22);
-    pub const COMMAND_LIST: CommandId = CommandId(23);
-    pub const CONFIG: CommandId = CommandId(24);
-    pub const CONFIG_GET: CommandId = CommandId(25);
-    pub const CONFIG_HELP: CommandId = CommandId(26);
-    pub const CONFIG_RESETSTAT: CommandId = CommandId(27);
-    pub const CONFIG_SET: CommandId = CommandId(28);
-    pub const COPY: CommandId = CommandId(29);
-    pub const DBSIZE: CommandId = CommandId(30);
-    pub const DEBUG: CommandId = CommandId(31);
-    pub const DEBUG_HELP: CommandId = CommandId(32);
-    pub const DEBUG_LOG: CommandId = CommandId(33);
-    pub const DEBUG_SET_ACTIVE_EXPIRE: CommandId = CommandId(34);
-    pub const DEBUG_SLEEP: CommandId = CommandId(35);
-    pub const DECR: CommandId = CommandId(36);
-    pub const DECRBY: CommandId = CommandId(37);
-    pub const DEL: CommandId = CommandId(38);
-    pub const DISCARD: CommandId = CommandId(39);
-    pub const ECHO: CommandId = CommandId(40);
-    pub const EXEC: CommandId = CommandId(41);
-    pub const EXISTS: CommandId = CommandId(42);
-    pub const EXPIRE: CommandId = CommandId(43);
-    pub const EXPIREAT: CommandId = CommandId(44);
-    pub const EXPIRETIME: CommandId = CommandId(45);
-    pub const FLUSHALL: CommandId = CommandId(46);
-    pub const FLUSHDB: CommandId = CommandId(47);
-    pub const FUNCTION: CommandId = CommandId(48);
-    pub const FUNCTION_FLUSH: CommandId = CommandId(49);
-    pub const FUNCTION_HELP: CommandId = CommandId(50);
-    pub const FUNCTION_LIST: CommandId = CommandId(51);
-    pub const FUNCTION_STATS: CommandId = CommandId(52);
-    pub const GET: CommandId = CommandId(53);
-    pub const HELLO: CommandId = CommandId(54);
-    pub const INCR: CommandId = CommandId(55);
-    pub const INCRBY: CommandId = CommandId(56);
-    pub const INFO: CommandId = CommandId(57);
-    pub const KEYS: CommandId = CommandId(58);
-    pub const MGET: CommandId = CommandId(59);
-    pub const MOVE: CommandId = CommandId(60);
-    pub const MSET: CommandId = CommandId(61);
-    pub const MULTI: CommandId = CommandId(62);
-    pub const OBJECT: CommandId = CommandId(63);
-    pub const OBJECT_ENCODING: CommandId = CommandId(64);
-    pub const OBJECT_FREQ: CommandId = CommandId(65);
-    pub const OBJECT_HELP: CommandId = CommandId(66);
-    pub const OBJECT_IDLETIME: CommandId = CommandId(67);
-    pub const OBJECT_REFCOUNT: CommandId = CommandId(68);
-    pub const PERSIST: CommandId = CommandId(69);
-    pub const PEXPIRE: CommandId = CommandId(70);
-    pub const PEXPIREAT: CommandId = CommandId(71);
-    pub const PEXPIRETIME: CommandId = CommandId(72);
-    pub const PING: CommandId = CommandId(73);
-    pub const PSETEX: CommandId = CommandId(74);
-    pub const PSUBSCRIBE: CommandId = CommandId(75);
-    pub const PTTL: CommandId = CommandId(76);
-    pub const PUBLISH: CommandId = CommandId(77);
-    pub const PUBSUB: CommandId = CommandId(78);
-    pub const PUBSUB_CHANNELS: CommandId = CommandId(79);
-    pub const PUBSUB_HELP: CommandId = CommandId(80);
-    pub const PUBSUB_NUMPAT: CommandId = CommandId(81);
-    pub const PUBSUB_NUMSUB: CommandId = CommandId(82);
-    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(83);
-    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(84);
-    pub const PUNSUBSCRIBE: CommandId = CommandId(85);
-    pub const QUIT: CommandId = CommandId(86);
-    pub const RANDOMKEY: CommandId = CommandId(87);
-    pub const RENAME: CommandId = CommandId(88);
-    pub const RENAMENX: CommandId = CommandId(89);
-    pub const RESET: CommandId = CommandId(90);
-    pub const SADD: CommandId = CommandId(91);
-    pub const SCAN: CommandId = CommandId(92);
-    pub const SCARD: CommandId = CommandId(93);
-    pub const SDIFF: CommandId = CommandId(94);
-    pub const SDIFFSTORE: CommandId = CommandId(95);
-    pub const SELECT: CommandId = CommandId(96);
-    pub const SET: CommandId = CommandId(97);
-    pub const SETEX: CommandId = CommandId(98);
-    pub const SHUTDOWN: CommandId = CommandId(99);
-    pub const SINTER: CommandId = CommandId(100);
-    pub const SINTERCARD: CommandId = CommandId(101);
-    pub const SINTERSTORE: CommandId = CommandId(102);
-    pub const SISMEMBER: CommandId = CommandId(103);
-    pub const SMEMBERS: CommandId = CommandId(104);
-    pub const SMISMEMBER: CommandId = CommandId(105);
-    pub const SMOVE: CommandId = CommandId(106);
-    pub const SPOP: CommandId = CommandId(107);
-    pub const SPUBLISH: CommandId = CommandId(108);
-    pub const SRANDMEMBER: CommandId = CommandId(109);
-    pub const SREM: CommandId = CommandId(110);
-    pub const SSCAN: CommandId = CommandId(111);
-    pub const SSUBSCRIBE: CommandId = CommandId(112);
-    pub const SUBSCRIBE: CommandId = CommandId(113);
-    pub const SUNION: CommandId = CommandId(114);
-    pub const SUNIONSTORE: CommandId = CommandId(115);
-    pub const SUNSUBSCRIBE: CommandId = CommandId(116);
-    pub const SWAPDB: CommandId = CommandId(117);
-    pub const TIME: CommandId = CommandId(118);
-    pub const TOUCH: CommandId = CommandId(119);
-    pub const TTL: CommandId = CommandId(120);
-    pub const TYPE: CommandId = CommandId(121);
-    pub const UNLINK: CommandId = CommandId(122);
-    pub const UNSUBSCRIBE: CommandId = CommandId(123);
-    pub const UNWATCH: CommandId = CommandId(124);
-    pub const WATCH: CommandId = CommandId(125);
+    pub const APPEND: CommandId = CommandId(0);
+    pub const AUTH: CommandId = CommandId(1);
+    pub const BITCOUNT: CommandId = CommandId(2);
+    pub const BITFIELD: CommandId = CommandId(3);
+    pub const BITFIELD_RO: CommandId = CommandId(4);
+    pub const BITOP: CommandId = CommandId(5);
+    pub const BITPOS: CommandId = CommandId(6);
+    pub const CLIENT: CommandId = CommandId(7);
+    pub const CLIENT_GETNAME: CommandId = CommandId(8);
+    pub const CLIENT_HELP: CommandId = CommandId(9);
+    pub const CLIENT_ID: CommandId = CommandId(10);
+    pub const CLIENT_INFO: CommandId = CommandId(11);
+    pub const CLIENT_KILL: CommandId = CommandId(12);
+    pub const CLIENT_LIST: CommandId = CommandId(13);
+    pub const CLIENT_NO_EVICT: CommandId = CommandId(14);
+    pub const CLIENT_NO_TOUCH: CommandId = CommandId(15);
+    pub const CLIENT_PAUSE: CommandId = CommandId(16);
+    pub const CLIENT_REPLY: CommandId = CommandId(17);
+    pub const CLIENT_SETINFO: CommandId = CommandId(18);
+    pub const CLIENT_SETNAME: CommandId = CommandId(19);
+    pub const CLIENT_TRACKING: CommandId = CommandId(20);
+    pub const CLIENT_UNPAUSE: CommandId = CommandId(21);
+    pub const COMMAND: CommandId = CommandId(22);
+    pub const COMMAND_COUNT: CommandId = CommandId(23);
+    pub const COMMAND_DOCS: CommandId = CommandId(24);
+    pub const COMMAND_GETKEYS: CommandId = CommandId(25);
+    pub const COMMAND_GETKEYSANDFLAGS: CommandId = CommandId(26);
+    pub const COMMAND_HELP: CommandId = CommandId(27);
+    pub const COMMAND_INFO: CommandId = CommandId(28);
+    pub const COMMAND_LIST: CommandId = CommandId(29);
+    pub const CONFIG: CommandId = CommandId(30);
+    pub const CONFIG_GET: CommandId = CommandId(31);
+    pub const CONFIG_HELP: CommandId = CommandId(32);
+    pub const CONFIG_RESETSTAT: CommandId = CommandId(33);
+    pub const CONFIG_SET: CommandId = CommandId(34);
+    pub const COPY: CommandId = CommandId(35);
+    pub const DBSIZE: CommandId = CommandId(36);
+    pub const DEBUG: CommandId = CommandId(37);
+    pub const DEBUG_HELP: CommandId = CommandId(38);
+    pub const DEBUG_LOG: CommandId = CommandId(39);
+    pub const DEBUG_SET_ACTIVE_EXPIRE: CommandId = CommandId(40);
+    pub const DEBUG_SLEEP: CommandId = CommandId(41);
+    pub const DECR: CommandId = CommandId(42);
+    pub const DECRBY: CommandId = CommandId(43);
+    pub const DEL: CommandId = CommandId(44);
+    pub const DISCARD: CommandId = CommandId(45);
+    pub const ECHO: CommandId = CommandId(46);
+    pub const EXEC: CommandId = CommandId(47);
+    pub const EXISTS: CommandId = CommandId(48);
+    pub const EXPIRE: CommandId = CommandId(49);
+    pub const EXPIREAT: CommandId = CommandId(50);
+    pub const EXPIRETIME: CommandId = CommandId(51);
+    pub const FLUSHALL: CommandId = CommandId(52);
+    pub const FLUSHDB: CommandId = CommandId(53);
+    pub const FUNCTION: CommandId = CommandId(54);
+    pub const FUNCTION_FLUSH: CommandId = CommandId(55);
+    pub const FUNCTION_HELP: CommandId = CommandId(56);
+    pub const FUNCTION_LIST: CommandId = CommandId(57);
+    pub const FUNCTION_STATS: CommandId = CommandId(58);
+    pub const GET: CommandId = CommandId(59);
+    pub const GETBIT: CommandId = CommandId(60);
+    pub const GETDEL: CommandId = CommandId(61);
+    pub const GETEX: CommandId = CommandId(62);
+    pub const GETRANGE: CommandId = CommandId(63);
+    pub const GETSET: CommandId = CommandId(64);
+    pub const HELLO: CommandId = CommandId(65);
+    pub const INCR: CommandId = CommandId(66);
+    pub const INCRBY: CommandId = CommandId(67);
+    pub const INCRBYFLOAT: CommandId = CommandId(68);
+    pub const INFO: CommandId = CommandId(69);
+    pub const KEYS: CommandId = CommandId(70);
+    pub const LCS: CommandId = CommandId(71);
+    pub const MGET: CommandId = CommandId(72);
+    pub const MOVE: CommandId = CommandId(73);
+    pub const MSET: CommandId = CommandId(74);
+    pub const MSETNX: CommandId = CommandId(75);
+    pub const MULTI: CommandId = CommandId(76);
+    pub const OBJECT: CommandId = CommandId(77);
+    pub const OBJECT_ENCODING: CommandId = CommandId(78);
+    pub const OBJECT_FREQ: CommandId = CommandId(79);
+    pub const OBJECT_HELP: CommandId = CommandId(80);
+    pub const OBJECT_IDLETIME: CommandId = CommandId(81);
+    pub const OBJECT_REFCOUNT: CommandId = CommandId(82);
+    pub const PERSIST: CommandId = CommandId(83);
+    pub const PEXPIRE: CommandId = CommandId(84);
+    pub const PEXPIREAT: CommandId = CommandId(85);
+    pub const PEXPIRETIME: CommandId = CommandId(86);
+    pub const PING: CommandId = CommandId(87);
+    pub const PSETEX: CommandId = CommandId(88);
+    pub const PSUBSCRIBE: CommandId = CommandId(89);
+    pub const PTTL: CommandId = CommandId(90);
+    pub const PUBLISH: CommandId = CommandId(91);
+    pub const PUBSUB: CommandId = CommandId(92);
+    pub const PUBSUB_CHANNELS: CommandId = CommandId(93);
+    pub const PUBSUB_HELP: CommandId = CommandId(94);
+    pub const PUBSUB_NUMPAT: CommandId = CommandId(95);
+    pub const PUBSUB_NUMSUB: CommandId = CommandId(96);
+    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(97);
+    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(98);
+    pub const PUNSUBSCRIBE: CommandId = CommandId(99);
+    pub const QUIT: CommandId = CommandId(100);
+    pub const RANDOMKEY: CommandId = CommandId(101);
+    pub const RENAME: CommandId = CommandId(102);
+    pub const RENAMENX: CommandId = CommandId(103);
+    pub const RESET: CommandId = CommandId(104);
+    pub const SADD: CommandId = CommandId(105);
+    pub const SCAN: CommandId = CommandId(106);
+    pub const SCARD: CommandId = CommandId(107);
+    pub const SDIFF: CommandId = CommandId(108);
+    pub const SDIFFSTORE: CommandId = CommandId(109);
+    pub const SELECT: CommandId = CommandId(110);
+    pub const SET: CommandId = CommandId(111);
+    pub const SETBIT: CommandId = CommandId(112);
+    pub const SETEX: CommandId = CommandId(113);
+    pub const SETNX: CommandId = CommandId(114);
+    pub const SETRANGE: CommandId = CommandId(115);
+    pub const SHUTDOWN: CommandId = CommandId(116);
+    pub const SINTER: CommandId = CommandId(117);
+    pub const SINTERCARD: CommandId = CommandId(118);
+    pub const SINTERSTORE: CommandId = CommandId(119);
+    pub const SISMEMBER: CommandId = CommandId(120);
+    pub const SMEMBERS: CommandId = CommandId(121);
+    pub const SMISMEMBER: CommandId = CommandId(122);
+    pub const SMOVE: CommandId = CommandId(123);
+    pub const SPOP: CommandId = CommandId(124);
+    pub const SPUBLISH: CommandId = CommandId(125);
+    pub const SRANDMEMBER: CommandId = CommandId(126);
+    pub const SREM: CommandId = CommandId(127);
+    pub const SSCAN: CommandId = CommandId(128);
+    pub const SSUBSCRIBE: CommandId = CommandId(129);
+    pub const STRLEN: CommandId = CommandId(130);
+    pub const SUBSCRIBE: CommandId = CommandId(131);
+    pub const SUBSTR: CommandId = CommandId(132);
+    pub const SUNION: CommandId = CommandId(133);
+    pub const SUNIONSTORE: CommandId = CommandId(134);
+    pub const SUNSUBSCRIBE: CommandId = CommandId(135);
+    pub const SWAPDB: CommandId = CommandId(136);
+    pub const TIME: CommandId = CommandId(137);
+    pub const TOUCH: CommandId = CommandId(138);
+    pub const TTL: CommandId = CommandId(139);
+    pub const TYPE: CommandId = CommandId(140);
+    pub const UNLINK: CommandId = CommandId(141);
+    pub const UNSUBSCRIBE: CommandId = CommandId(142);
+    pub const UNWATCH: CommandId = CommandId(143);
+    pub const WATCH: CommandId = CommandId(144);
 }
 
 /// Every command, sorted by full name; a command's id is its position.
-pub static SPECS: [Spec; 126] = [
+pub static SPECS: [Spec; 145] = [
     Spec {
         id: CommandId(0),
+        name: "append",
+        title: "APPEND",
+        word: "APPEND",
+        summary: "Puts bytes at the end of a string.",
+        group: Group::String,
+        since: "2.0.0",
+        complexity: "O(1) for each byte appended",
+        arity: 3,
+        flags: Flags(0x405),
+        categories: Categories(0x4084),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: Some(28),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x42), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "value", kind: Kind::String, display: "value", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "APPEND k Hello", reply: "(integer) 5", varies: false },
+            Example { run: "APPEND k World", reply: "(integer) 10", varies: false },
+            Example { run: "GET k", reply: "\"HelloWorld\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(1),
         name: "auth",
         title: "AUTH",
         word: "AUTH",
@@ -167,7 +222,242 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(1),
+        id: CommandId(2),
+        name: "bitcount",
+        title: "BITCOUNT",
+        word: "BITCOUNT",
+        summary: "Counts the ones in a string or a part of it.",
+        group: Group::Bitmap,
+        since: "2.6.0",
+        complexity: "O(N), N bytes looked at",
+        arity: -2,
+        flags: Flags(0x2),
+        categories: Categories(0x8102),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[("7.0.0", "BYTE and BIT.")],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "range", kind: Kind::Block, display: "range", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "start", kind: Kind::Integer, display: "start", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "end", kind: Kind::Integer, display: "end", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "unit", kind: Kind::OneOf, display: "unit", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: Some("7.0.0"), deprecated_since: None, arguments: &[
+                    Argument { name: "byte", kind: Kind::PureToken, display: "byte", token: Some("BYTE"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                    Argument { name: "bit", kind: Kind::PureToken, display: "bit", token: Some("BIT"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                ] },
+            ] },
+        ],
+        examples: &[
+            Example { run: "SET k foobar", reply: "OK", varies: false },
+            Example { run: "BITCOUNT k", reply: "(integer) 26", varies: false },
+            Example { run: "BITCOUNT k 1 1", reply: "(integer) 6", varies: false },
+            Example { run: "BITCOUNT k 5 30 BIT", reply: "(integer) 17", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(3),
+        name: "bitfield",
+        title: "BITFIELD",
+        word: "BITFIELD",
+        summary: "Reads and changes integers of any width in a string.",
+        group: Group::Bitmap,
+        since: "3.2.0",
+        complexity: "O(1) for each operation",
+        arity: -2,
+        flags: Flags(0x5),
+        categories: Categories(0x8104),
+        tips: &[],
+        replies: &[ReplyKind::Array],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: Some("Reads only when it is given nothing but GET"), flags: KeyFlags(0x432), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "operation", kind: Kind::OneOf, display: "operation", token: None, key: None, optional: true, multiple: true, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "get-block", kind: Kind::Block, display: "get-block", token: Some("GET"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                    Argument { name: "encoding", kind: Kind::String, display: "encoding", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                    Argument { name: "offset", kind: Kind::Integer, display: "offset", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                ] },
+                Argument { name: "write", kind: Kind::Block, display: "write", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                    Argument { name: "overflow-block", kind: Kind::OneOf, display: "overflow-block", token: Some("OVERFLOW"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                        Argument { name: "wrap", kind: Kind::PureToken, display: "wrap", token: Some("WRAP"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                        Argument { name: "sat", kind: Kind::PureToken, display: "sat", token: Some("SAT"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                        Argument { name: "fail", kind: Kind::PureToken, display: "fail", token: Some("FAIL"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                    ] },
+                    Argument { name: "write-operation", kind: Kind::OneOf, display: "write-operation", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                        Argument { name: "set-block", kind: Kind::Block, display: "set-block", token: Some("SET"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                            Argument { name: "encoding", kind: Kind::String, display: "encoding", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                            Argument { name: "offset", kind: Kind::Integer, display: "offset", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                            Argument { name: "value", kind: Kind::Integer, display: "value", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                        ] },
+                        Argument { name: "incrby-block", kind: Kind::Block, display: "incrby-block", token: Some("INCRBY"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                            Argument { name: "encoding", kind: Kind::String, display: "encoding", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                            Argument { name: "offset", kind: Kind::Integer, display: "offset", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                            Argument { name: "increment", kind: Kind::Integer, display: "increment", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                        ] },
+                    ] },
+                ] },
+            ] },
+        ],
+        examples: &[
+            Example { run: "BITFIELD k SET u8 0 255 GET i8 0", reply: "1) (integer) 0\n2) (integer) -1", varies: false },
+            Example { run: "BITFIELD k OVERFLOW SAT INCRBY u8 #0 9", reply: "1) (integer) 255", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(4),
+        name: "bitfield_ro",
+        title: "BITFIELD_RO",
+        word: "BITFIELD_RO",
+        summary: "Reads integers of any width in a string.",
+        group: Group::Bitmap,
+        since: "6.0.0",
+        complexity: "O(1) for each operation",
+        arity: -2,
+        flags: Flags(0x402),
+        categories: Categories(0x4102),
+        tips: &[],
+        replies: &[ReplyKind::Array],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "get-block", kind: Kind::Block, display: "get-block", token: Some("GET"), key: None, optional: true, multiple: true, multiple_token: true, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "encoding", kind: Kind::String, display: "encoding", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "offset", kind: Kind::Integer, display: "offset", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            ] },
+        ],
+        examples: &[
+            Example { run: "SET k A", reply: "OK", varies: false },
+            Example { run: "BITFIELD_RO k GET u8 0", reply: "1) (integer) 65", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(5),
+        name: "bitop",
+        title: "BITOP",
+        word: "BITOP",
+        summary: "Stores a bitwise combination of strings.",
+        group: Group::Bitmap,
+        since: "2.6.0",
+        complexity: "O(N), N bytes of all strings",
+        arity: -4,
+        flags: Flags(0x5),
+        categories: Categories(0x8104),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 2, last: -1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x24), begin: 2, find: Find::Range { last: 0, step: 1, limit: 0 } },
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 3, find: Find::Range { last: -1, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "operation", kind: Kind::OneOf, display: "operation", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "and", kind: Kind::PureToken, display: "and", token: Some("AND"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "or", kind: Kind::PureToken, display: "or", token: Some("OR"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "xor", kind: Kind::PureToken, display: "xor", token: Some("XOR"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "not", kind: Kind::PureToken, display: "not", token: Some("NOT"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "diff", kind: Kind::PureToken, display: "diff", token: Some("DIFF"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "diff1", kind: Kind::PureToken, display: "diff1", token: Some("DIFF1"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "andor", kind: Kind::PureToken, display: "andor", token: Some("ANDOR"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "one", kind: Kind::PureToken, display: "one", token: Some("ONE"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            ] },
+            Argument { name: "destkey", kind: Kind::Key, display: "destkey", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(1), optional: false, multiple: true, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "MSET a foobar b abcdef", reply: "OK", varies: false },
+            Example { run: "BITOP AND d a b", reply: "(integer) 6", varies: false },
+            Example { run: "GET d", reply: "\"`bc`ab\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(6),
+        name: "bitpos",
+        title: "BITPOS",
+        word: "BITPOS",
+        summary: "Finds the first one or zero in a string.",
+        group: Group::Bitmap,
+        since: "2.8.7",
+        complexity: "O(N), N bytes looked at",
+        arity: -3,
+        flags: Flags(0x2),
+        categories: Categories(0x8102),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[("7.0.0", "BYTE and BIT.")],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "bit", kind: Kind::Integer, display: "bit", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "range", kind: Kind::Block, display: "range", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "start", kind: Kind::Integer, display: "start", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "end-unit-block", kind: Kind::Block, display: "end-unit-block", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                    Argument { name: "end", kind: Kind::Integer, display: "end", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                    Argument { name: "unit", kind: Kind::OneOf, display: "unit", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: Some("7.0.0"), deprecated_since: None, arguments: &[
+                        Argument { name: "byte", kind: Kind::PureToken, display: "byte", token: Some("BYTE"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                        Argument { name: "bit", kind: Kind::PureToken, display: "bit", token: Some("BIT"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                    ] },
+                ] },
+            ] },
+        ],
+        examples: &[
+            Example { run: "SET k \"\\xff\\xf0\\x00\"", reply: "OK", varies: false },
+            Example { run: "BITPOS k 0", reply: "(integer) 12", varies: false },
+            Example { run: "BITPOS k 1 2", reply: "(integer) -1", varies: false },
+            Example { run: "BITPOS k 0 9 -1 BIT", reply: "(integer) 12", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(7),
         name: "client",
         title: "CLIENT",
         word: "CLIENT",
@@ -182,7 +472,7 @@ pub static SPECS: [Spec; 126] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(2), CommandId(3), CommandId(4), CommandId(5), CommandId(6), CommandId(7), CommandId(8), CommandId(9), CommandId(10), CommandId(11), CommandId(12), CommandId(13), CommandId(14), CommandId(15)],
+        subcommands: &[CommandId(8), CommandId(9), CommandId(10), CommandId(11), CommandId(12), CommandId(13), CommandId(14), CommandId(15), CommandId(16), CommandId(17), CommandId(18), CommandId(19), CommandId(20), CommandId(21)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -196,7 +486,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(2),
+        id: CommandId(8),
         name: "client|getname",
         title: "CLIENT GETNAME",
         word: "GETNAME",
@@ -210,7 +500,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Bulk, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -225,7 +515,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(3),
+        id: CommandId(9),
         name: "client|help",
         title: "CLIENT HELP",
         word: "HELP",
@@ -239,7 +529,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -254,7 +544,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(4),
+        id: CommandId(10),
         name: "client|id",
         title: "CLIENT ID",
         word: "ID",
@@ -268,7 +558,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -283,7 +573,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(5),
+        id: CommandId(11),
         name: "client|info",
         title: "CLIENT INFO",
         word: "INFO",
@@ -297,7 +587,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -312,7 +602,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(6),
+        id: CommandId(12),
         name: "client|kill",
         title: "CLIENT KILL",
         word: "KILL",
@@ -326,7 +616,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Status, ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -364,7 +654,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(7),
+        id: CommandId(13),
         name: "client|list",
         title: "CLIENT LIST",
         word: "LIST",
@@ -378,7 +668,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -401,7 +691,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(8),
+        id: CommandId(14),
         name: "client|no-evict",
         title: "CLIENT NO-EVICT",
         word: "NO-EVICT",
@@ -415,7 +705,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -435,7 +725,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(9),
+        id: CommandId(15),
         name: "client|no-touch",
         title: "CLIENT NO-TOUCH",
         word: "NO-TOUCH",
@@ -449,7 +739,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -469,7 +759,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(10),
+        id: CommandId(16),
         name: "client|pause",
         title: "CLIENT PAUSE",
         word: "PAUSE",
@@ -483,7 +773,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -504,7 +794,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(11),
+        id: CommandId(17),
         name: "client|reply",
         title: "CLIENT REPLY",
         word: "REPLY",
@@ -518,7 +808,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::None, ReplyKind::Status],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -539,7 +829,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(12),
+        id: CommandId(18),
         name: "client|setinfo",
         title: "CLIENT SETINFO",
         word: "SETINFO",
@@ -553,7 +843,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -574,7 +864,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(13),
+        id: CommandId(19),
         name: "client|setname",
         title: "CLIENT SETNAME",
         word: "SETNAME",
@@ -588,7 +878,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -606,7 +896,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(14),
+        id: CommandId(20),
         name: "client|tracking",
         title: "CLIENT TRACKING",
         word: "TRACKING",
@@ -620,7 +910,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Status, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -646,7 +936,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(15),
+        id: CommandId(21),
         name: "client|unpause",
         title: "CLIENT UNPAUSE",
         word: "UNPAUSE",
@@ -660,7 +950,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(1)),
+        container: Some(CommandId(7)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -675,7 +965,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(16),
+        id: CommandId(22),
         name: "command",
         title: "COMMAND",
         word: "COMMAND",
@@ -690,7 +980,7 @@ pub static SPECS: [Spec; 126] = [
         replies: &[ReplyKind::Array],
         template: None,
         container: None,
-        subcommands: &[CommandId(17), CommandId(18), CommandId(19), CommandId(20), CommandId(21), CommandId(22), CommandId(23)],
+        subcommands: &[CommandId(23), CommandId(24), CommandId(25), CommandId(26), CommandId(27), CommandId(28), CommandId(29)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -704,7 +994,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(17),
+        id: CommandId(23),
         name: "command|count",
         title: "COMMAND COUNT",
         word: "COUNT",
@@ -718,7 +1008,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(16)),
+        container: Some(CommandId(22)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -733,7 +1023,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(18),
+        id: CommandId(24),
         name: "command|docs",
         title: "COMMAND DOCS",
         word: "DOCS",
@@ -747,7 +1037,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(16)),
+        container: Some(CommandId(22)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -764,7 +1054,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(19),
+        id: CommandId(25),
         name: "command|getkeys",
         title: "COMMAND GETKEYS",
         word: "GETKEYS",
@@ -778,7 +1068,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(16)),
+        container: Some(CommandId(22)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -797,7 +1087,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(20),
+        id: CommandId(26),
         name: "command|getkeysandflags",
         title: "COMMAND GETKEYSANDFLAGS",
         word: "GETKEYSANDFLAGS",
@@ -811,7 +1101,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(16)),
+        container: Some(CommandId(22)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -829,7 +1119,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(21),
+        id: CommandId(27),
         name: "command|help",
         title: "COMMAND HELP",
         word: "HELP",
@@ -843,7 +1133,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(16)),
+        container: Some(CommandId(22)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -858,7 +1148,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(22),
+        id: CommandId(28),
         name: "command|info",
         title: "COMMAND INFO",
         word: "INFO",
@@ -872,7 +1162,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(16)),
+        container: Some(CommandId(22)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -890,7 +1180,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(23),
+        id: CommandId(29),
         name: "command|list",
         title: "COMMAND LIST",
         word: "LIST",
@@ -904,7 +1194,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(16)),
+        container: Some(CommandId(22)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -925,7 +1215,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(24),
+        id: CommandId(30),
         name: "config",
         title: "CONFIG",
         word: "CONFIG",
@@ -940,7 +1230,7 @@ pub static SPECS: [Spec; 126] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(25), CommandId(26), CommandId(27), CommandId(28)],
+        subcommands: &[CommandId(31), CommandId(32), CommandId(33), CommandId(34)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -954,7 +1244,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(25),
+        id: CommandId(31),
         name: "config|get",
         title: "CONFIG GET",
         word: "GET",
@@ -968,7 +1258,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(24)),
+        container: Some(CommandId(30)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -985,7 +1275,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(26),
+        id: CommandId(32),
         name: "config|help",
         title: "CONFIG HELP",
         word: "HELP",
@@ -999,7 +1289,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(24)),
+        container: Some(CommandId(30)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1014,7 +1304,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(27),
+        id: CommandId(33),
         name: "config|resetstat",
         title: "CONFIG RESETSTAT",
         word: "RESETSTAT",
@@ -1028,7 +1318,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(24)),
+        container: Some(CommandId(30)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1043,7 +1333,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(28),
+        id: CommandId(34),
         name: "config|set",
         title: "CONFIG SET",
         word: "SET",
@@ -1057,7 +1347,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(24)),
+        container: Some(CommandId(30)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1077,7 +1367,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(29),
+        id: CommandId(35),
         name: "copy",
         title: "COPY",
         word: "COPY",
@@ -1117,7 +1407,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(30),
+        id: CommandId(36),
         name: "dbsize",
         title: "DBSIZE",
         word: "DBSIZE",
@@ -1147,7 +1437,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(31),
+        id: CommandId(37),
         name: "debug",
         title: "DEBUG",
         word: "DEBUG",
@@ -1162,7 +1452,7 @@ pub static SPECS: [Spec; 126] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(32), CommandId(33), CommandId(34), CommandId(35)],
+        subcommands: &[CommandId(38), CommandId(39), CommandId(40), CommandId(41)],
         lumped_errors: true,
         doc_flags: &["syscmd"],
         deprecated_since: None,
@@ -1176,7 +1466,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(32),
+        id: CommandId(38),
         name: "debug|help",
         title: "DEBUG HELP",
         word: "HELP",
@@ -1190,7 +1480,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(31)),
+        container: Some(CommandId(37)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1205,7 +1495,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(33),
+        id: CommandId(39),
         name: "debug|log",
         title: "DEBUG LOG",
         word: "LOG",
@@ -1219,7 +1509,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(31)),
+        container: Some(CommandId(37)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1236,7 +1526,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(34),
+        id: CommandId(40),
         name: "debug|set-active-expire",
         title: "DEBUG SET-ACTIVE-EXPIRE",
         word: "SET-ACTIVE-EXPIRE",
@@ -1250,7 +1540,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(31)),
+        container: Some(CommandId(37)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1267,7 +1557,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(35),
+        id: CommandId(41),
         name: "debug|sleep",
         title: "DEBUG SLEEP",
         word: "SLEEP",
@@ -1281,7 +1571,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(31)),
+        container: Some(CommandId(37)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1298,7 +1588,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(36),
+        id: CommandId(42),
         name: "decr",
         title: "DECR",
         word: "DECR",
@@ -1332,7 +1622,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(37),
+        id: CommandId(43),
         name: "decrby",
         title: "DECRBY",
         word: "DECRBY",
@@ -1367,7 +1657,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(38),
+        id: CommandId(44),
         name: "del",
         title: "DEL",
         word: "DEL",
@@ -1401,7 +1691,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(39),
+        id: CommandId(45),
         name: "discard",
         title: "DISCARD",
         word: "DISCARD",
@@ -1432,7 +1722,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(40),
+        id: CommandId(46),
         name: "echo",
         title: "ECHO",
         word: "ECHO",
@@ -1463,7 +1753,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(41),
+        id: CommandId(47),
         name: "exec",
         title: "EXEC",
         word: "EXEC",
@@ -1495,7 +1785,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(42),
+        id: CommandId(48),
         name: "exists",
         title: "EXISTS",
         word: "EXISTS",
@@ -1529,7 +1819,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(43),
+        id: CommandId(49),
         name: "expire",
         title: "EXPIRE",
         word: "EXPIRE",
@@ -1572,7 +1862,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(44),
+        id: CommandId(50),
         name: "expireat",
         title: "EXPIREAT",
         word: "EXPIREAT",
@@ -1614,7 +1904,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(45),
+        id: CommandId(51),
         name: "expiretime",
         title: "EXPIRETIME",
         word: "EXPIRETIME",
@@ -1650,7 +1940,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(46),
+        id: CommandId(52),
         name: "flushall",
         title: "FLUSHALL",
         word: "FLUSHALL",
@@ -1685,7 +1975,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(47),
+        id: CommandId(53),
         name: "flushdb",
         title: "FLUSHDB",
         word: "FLUSHDB",
@@ -1721,7 +2011,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(48),
+        id: CommandId(54),
         name: "function",
         title: "FUNCTION",
         word: "FUNCTION",
@@ -1736,7 +2026,7 @@ pub static SPECS: [Spec; 126] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(49), CommandId(50), CommandId(51), CommandId(52)],
+        subcommands: &[CommandId(55), CommandId(56), CommandId(57), CommandId(58)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -1750,7 +2040,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(49),
+        id: CommandId(55),
         name: "function|flush",
         title: "FUNCTION FLUSH",
         word: "FLUSH",
@@ -1764,7 +2054,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(48)),
+        container: Some(CommandId(54)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1784,7 +2074,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(50),
+        id: CommandId(56),
         name: "function|help",
         title: "FUNCTION HELP",
         word: "HELP",
@@ -1798,7 +2088,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(48)),
+        container: Some(CommandId(54)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1813,7 +2103,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(51),
+        id: CommandId(57),
         name: "function|list",
         title: "FUNCTION LIST",
         word: "LIST",
@@ -1827,7 +2117,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(48)),
+        container: Some(CommandId(54)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1845,7 +2135,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(52),
+        id: CommandId(58),
         name: "function|stats",
         title: "FUNCTION STATS",
         word: "STATS",
@@ -1859,7 +2149,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(48)),
+        container: Some(CommandId(54)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1874,7 +2164,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(53),
+        id: CommandId(59),
         name: "get",
         title: "GET",
         word: "GET",
@@ -1909,7 +2199,194 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(54),
+        id: CommandId(60),
+        name: "getbit",
+        title: "GETBIT",
+        word: "GETBIT",
+        summary: "Reads one bit of a string.",
+        group: Group::Bitmap,
+        since: "2.2.0",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x402),
+        categories: Categories(0x4102),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "offset", kind: Kind::Integer, display: "offset", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SETBIT k 7 1", reply: "(integer) 0", varies: false },
+            Example { run: "GETBIT k 7", reply: "(integer) 1", varies: false },
+            Example { run: "GETBIT k 100", reply: "(integer) 0", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(61),
+        name: "getdel",
+        title: "GETDEL",
+        word: "GETDEL",
+        summary: "Reads a string and deletes its key.",
+        group: Group::String,
+        since: "6.2.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x401),
+        categories: Categories(0x4084),
+        tips: &[],
+        replies: &[ReplyKind::Bulk, ReplyKind::Nil],
+        template: Some(26),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x92), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "GETDEL k", reply: "\"v\"", varies: false },
+            Example { run: "GETDEL k", reply: "(nil)", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(62),
+        name: "getex",
+        title: "GETEX",
+        word: "GETEX",
+        summary: "Reads a string and may change its time to live.",
+        group: Group::String,
+        since: "6.2.0",
+        complexity: "O(1)",
+        arity: -2,
+        flags: Flags(0x401),
+        categories: Categories(0x4084),
+        tips: &[],
+        replies: &[ReplyKind::Bulk, ReplyKind::Nil],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: Some("RW and UPDATE for the time to live"), flags: KeyFlags(0x32), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "expiration", kind: Kind::OneOf, display: "expiration", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "seconds", kind: Kind::Integer, display: "seconds", token: Some("EX"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "milliseconds", kind: Kind::Integer, display: "milliseconds", token: Some("PX"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "unix-time-seconds", kind: Kind::UnixTime, display: "unix-time-seconds", token: Some("EXAT"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "unix-time-milliseconds", kind: Kind::UnixTime, display: "unix-time-milliseconds", token: Some("PXAT"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "persist", kind: Kind::PureToken, display: "persist", token: Some("PERSIST"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            ] },
+        ],
+        examples: &[
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "GETEX k EX 100", reply: "\"v\"", varies: false },
+            Example { run: "TTL k", reply: "(integer) 100", varies: false },
+            Example { run: "GETEX k PERSIST", reply: "\"v\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(63),
+        name: "getrange",
+        title: "GETRANGE",
+        word: "GETRANGE",
+        summary: "Reads a part of a string.",
+        group: Group::String,
+        since: "2.4.0",
+        complexity: "O(N), N bytes answered",
+        arity: 4,
+        flags: Flags(0x2),
+        categories: Categories(0x8082),
+        tips: &[],
+        replies: &[ReplyKind::Bulk],
+        template: Some(61),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "start", kind: Kind::Integer, display: "start", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "end", kind: Kind::Integer, display: "end", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k string", reply: "OK", varies: false },
+            Example { run: "GETRANGE k 0 2", reply: "\"str\"", varies: false },
+            Example { run: "GETRANGE k -3 -1", reply: "\"ing\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(64),
+        name: "getset",
+        title: "GETSET",
+        word: "GETSET",
+        summary: "Stores a string and answers what was there.",
+        group: Group::String,
+        since: "1.0.0",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x405),
+        categories: Categories(0x4084),
+        tips: &[],
+        replies: &[ReplyKind::Bulk, ReplyKind::Nil],
+        template: Some(24),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &["deprecated"],
+        deprecated_since: Some("6.2.0"),
+        replaced_by: Some("`SET` with the `!GET` argument"),
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x32), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "value", kind: Kind::String, display: "value", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k old", reply: "OK", varies: false },
+            Example { run: "GETSET k new", reply: "\"old\"", varies: false },
+            Example { run: "GET k", reply: "\"new\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(65),
         name: "hello",
         title: "HELLO",
         word: "HELLO",
@@ -1947,7 +2424,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(55),
+        id: CommandId(66),
         name: "incr",
         title: "INCR",
         word: "INCR",
@@ -1982,7 +2459,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(56),
+        id: CommandId(67),
         name: "incrby",
         title: "INCRBY",
         word: "INCRBY",
@@ -2017,7 +2494,43 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(57),
+        id: CommandId(68),
+        name: "incrbyfloat",
+        title: "INCRBYFLOAT",
+        word: "INCRBYFLOAT",
+        summary: "Adds a decimal number to the one stored at a key.",
+        group: Group::String,
+        since: "2.6.0",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x405),
+        categories: Categories(0x4084),
+        tips: &[],
+        replies: &[ReplyKind::Bulk],
+        template: Some(33),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x32), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "increment", kind: Kind::Double, display: "increment", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k 10.50", reply: "OK", varies: false },
+            Example { run: "INCRBYFLOAT k 0.1", reply: "\"10.6\"", varies: false },
+            Example { run: "INCRBYFLOAT k -5", reply: "\"5.6\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(69),
         name: "info",
         title: "INFO",
         word: "INFO",
@@ -2048,7 +2561,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(58),
+        id: CommandId(70),
         name: "keys",
         title: "KEYS",
         word: "KEYS",
@@ -2080,7 +2593,47 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(59),
+        id: CommandId(71),
+        name: "lcs",
+        title: "LCS",
+        word: "LCS",
+        summary: "Finds what two strings have in common, in order.",
+        group: Group::String,
+        since: "7.0.0",
+        complexity: "O(N*M), N and M bytes of the strings",
+        arity: -3,
+        flags: Flags(0x2),
+        categories: Categories(0x8082),
+        tips: &[],
+        replies: &[ReplyKind::Bulk, ReplyKind::Integer, ReplyKind::Map],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 2, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 1, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key1", kind: Kind::Key, display: "key1", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "key2", kind: Kind::Key, display: "key2", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "len", kind: Kind::PureToken, display: "len", token: Some("LEN"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "idx", kind: Kind::PureToken, display: "idx", token: Some("IDX"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "min-match-len", kind: Kind::Integer, display: "min-match-len", token: Some("MINMATCHLEN"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "withmatchlen", kind: Kind::PureToken, display: "withmatchlen", token: Some("WITHMATCHLEN"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "MSET a ohmytext b mynewtext", reply: "OK", varies: false },
+            Example { run: "LCS a b", reply: "\"mytext\"", varies: false },
+            Example { run: "LCS a b LEN", reply: "(integer) 6", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(72),
         name: "mget",
         title: "MGET",
         word: "MGET",
@@ -2114,7 +2667,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(60),
+        id: CommandId(73),
         name: "move",
         title: "MOVE",
         word: "MOVE",
@@ -2150,7 +2703,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(61),
+        id: CommandId(74),
         name: "mset",
         title: "MSET",
         word: "MSET",
@@ -2187,7 +2740,45 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(62),
+        id: CommandId(75),
+        name: "msetnx",
+        title: "MSETNX",
+        word: "MSETNX",
+        summary: "Stores several strings if none of the keys exists.",
+        group: Group::String,
+        since: "1.0.1",
+        complexity: "O(N), N keys",
+        arity: -3,
+        flags: Flags(0x5),
+        categories: Categories(0x8084),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: -1, step: 2 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x44), begin: 1, find: Find::Range { last: -1, step: 2, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "data", kind: Kind::Block, display: "data", token: None, key: None, optional: false, multiple: true, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "value", kind: Kind::String, display: "value", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            ] },
+        ],
+        examples: &[
+            Example { run: "MSETNX a 1 b 2", reply: "(integer) 1", varies: false },
+            Example { run: "MSETNX b 3 c 4", reply: "(integer) 0", varies: false },
+            Example { run: "EXISTS c", reply: "(integer) 0", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(76),
         name: "multi",
         title: "MULTI",
         word: "MULTI",
@@ -2218,7 +2809,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(63),
+        id: CommandId(77),
         name: "object",
         title: "OBJECT",
         word: "OBJECT",
@@ -2233,7 +2824,7 @@ pub static SPECS: [Spec; 126] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(64), CommandId(65), CommandId(66), CommandId(67), CommandId(68)],
+        subcommands: &[CommandId(78), CommandId(79), CommandId(80), CommandId(81), CommandId(82)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2247,7 +2838,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(64),
+        id: CommandId(78),
         name: "object|encoding",
         title: "OBJECT ENCODING",
         word: "ENCODING",
@@ -2261,7 +2852,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Bulk, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(63)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2283,7 +2874,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(65),
+        id: CommandId(79),
         name: "object|freq",
         title: "OBJECT FREQ",
         word: "FREQ",
@@ -2297,7 +2888,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(63)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2317,7 +2908,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(66),
+        id: CommandId(80),
         name: "object|help",
         title: "OBJECT HELP",
         word: "HELP",
@@ -2331,7 +2922,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(63)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2346,7 +2937,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(67),
+        id: CommandId(81),
         name: "object|idletime",
         title: "OBJECT IDLETIME",
         word: "IDLETIME",
@@ -2360,7 +2951,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(63)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2381,7 +2972,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(68),
+        id: CommandId(82),
         name: "object|refcount",
         title: "OBJECT REFCOUNT",
         word: "REFCOUNT",
@@ -2395,7 +2986,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(63)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2416,7 +3007,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(69),
+        id: CommandId(83),
         name: "persist",
         title: "PERSIST",
         word: "PERSIST",
@@ -2451,7 +3042,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(70),
+        id: CommandId(84),
         name: "pexpire",
         title: "PEXPIRE",
         word: "PEXPIRE",
@@ -2493,7 +3084,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(71),
+        id: CommandId(85),
         name: "pexpireat",
         title: "PEXPIREAT",
         word: "PEXPIREAT",
@@ -2534,7 +3125,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(72),
+        id: CommandId(86),
         name: "pexpiretime",
         title: "PEXPIRETIME",
         word: "PEXPIRETIME",
@@ -2570,7 +3161,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(73),
+        id: CommandId(87),
         name: "ping",
         title: "PING",
         word: "PING",
@@ -2602,7 +3193,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(74),
+        id: CommandId(88),
         name: "psetex",
         title: "PSETEX",
         word: "PSETEX",
@@ -2638,7 +3229,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(75),
+        id: CommandId(89),
         name: "psubscribe",
         title: "PSUBSCRIBE",
         word: "PSUBSCRIBE",
@@ -2669,7 +3260,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(76),
+        id: CommandId(90),
         name: "pttl",
         title: "PTTL",
         word: "PTTL",
@@ -2704,7 +3295,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(77),
+        id: CommandId(91),
         name: "publish",
         title: "PUBLISH",
         word: "PUBLISH",
@@ -2736,7 +3327,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(78),
+        id: CommandId(92),
         name: "pubsub",
         title: "PUBSUB",
         word: "PUBSUB",
@@ -2751,7 +3342,7 @@ pub static SPECS: [Spec; 126] = [
         replies: &[ReplyKind::Error],
         template: Some(101),
         container: None,
-        subcommands: &[CommandId(79), CommandId(80), CommandId(81), CommandId(82), CommandId(83), CommandId(84)],
+        subcommands: &[CommandId(93), CommandId(94), CommandId(95), CommandId(96), CommandId(97), CommandId(98)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2765,7 +3356,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(79),
+        id: CommandId(93),
         name: "pubsub|channels",
         title: "PUBSUB CHANNELS",
         word: "CHANNELS",
@@ -2779,7 +3370,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(92)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2796,7 +3387,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(80),
+        id: CommandId(94),
         name: "pubsub|help",
         title: "PUBSUB HELP",
         word: "HELP",
@@ -2810,7 +3401,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(92)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2825,7 +3416,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(81),
+        id: CommandId(95),
         name: "pubsub|numpat",
         title: "PUBSUB NUMPAT",
         word: "NUMPAT",
@@ -2839,7 +3430,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(92)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2854,7 +3445,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(82),
+        id: CommandId(96),
         name: "pubsub|numsub",
         title: "PUBSUB NUMSUB",
         word: "NUMSUB",
@@ -2868,7 +3459,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(92)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2885,7 +3476,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(83),
+        id: CommandId(97),
         name: "pubsub|shardchannels",
         title: "PUBSUB SHARDCHANNELS",
         word: "SHARDCHANNELS",
@@ -2899,7 +3490,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(92)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2916,7 +3507,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(84),
+        id: CommandId(98),
         name: "pubsub|shardnumsub",
         title: "PUBSUB SHARDNUMSUB",
         word: "SHARDNUMSUB",
@@ -2930,7 +3521,7 @@ pub static SPECS: [Spec; 126] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(92)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2947,7 +3538,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(85),
+        id: CommandId(99),
         name: "punsubscribe",
         title: "PUNSUBSCRIBE",
         word: "PUNSUBSCRIBE",
@@ -2978,7 +3569,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(86),
+        id: CommandId(100),
         name: "quit",
         title: "QUIT",
         word: "QUIT",
@@ -3007,7 +3598,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(87),
+        id: CommandId(101),
         name: "randomkey",
         title: "RANDOMKEY",
         word: "RANDOMKEY",
@@ -3038,7 +3629,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(88),
+        id: CommandId(102),
         name: "rename",
         title: "RENAME",
         word: "RENAME",
@@ -3076,7 +3667,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(89),
+        id: CommandId(103),
         name: "renamenx",
         title: "RENAMENX",
         word: "RENAMENX",
@@ -3113,7 +3704,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(90),
+        id: CommandId(104),
         name: "reset",
         title: "RESET",
         word: "RESET",
@@ -3142,7 +3733,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(91),
+        id: CommandId(105),
         name: "sadd",
         title: "SADD",
         word: "SADD",
@@ -3177,7 +3768,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(92),
+        id: CommandId(106),
         name: "scan",
         title: "SCAN",
         word: "SCAN",
@@ -3212,7 +3803,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(93),
+        id: CommandId(107),
         name: "scard",
         title: "SCARD",
         word: "SCARD",
@@ -3247,7 +3838,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(94),
+        id: CommandId(108),
         name: "sdiff",
         title: "SDIFF",
         word: "SDIFF",
@@ -3282,7 +3873,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(95),
+        id: CommandId(109),
         name: "sdiffstore",
         title: "SDIFFSTORE",
         word: "SDIFFSTORE",
@@ -3319,7 +3910,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(96),
+        id: CommandId(110),
         name: "select",
         title: "SELECT",
         word: "SELECT",
@@ -3351,7 +3942,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(97),
+        id: CommandId(111),
         name: "set",
         title: "SET",
         word: "SET",
@@ -3400,7 +3991,44 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(98),
+        id: CommandId(112),
+        name: "setbit",
+        title: "SETBIT",
+        word: "SETBIT",
+        summary: "Sets or clears one bit of a string.",
+        group: Group::Bitmap,
+        since: "2.2.0",
+        complexity: "O(1)",
+        arity: 4,
+        flags: Flags(0x5),
+        categories: Categories(0x8104),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x32), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "offset", kind: Kind::Integer, display: "offset", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "value", kind: Kind::Integer, display: "value", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SETBIT k 7 1", reply: "(integer) 0", varies: false },
+            Example { run: "SETBIT k 7 0", reply: "(integer) 1", varies: false },
+            Example { run: "GET k", reply: "\"\\x00\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(113),
         name: "setex",
         title: "SETEX",
         word: "SETEX",
@@ -3437,7 +4065,80 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(99),
+        id: CommandId(114),
+        name: "setnx",
+        title: "SETNX",
+        word: "SETNX",
+        summary: "Stores a string at a key that holds nothing.",
+        group: Group::String,
+        since: "1.0.0",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x405),
+        categories: Categories(0x4084),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: Some(25),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &["deprecated"],
+        deprecated_since: Some("2.6.12"),
+        replaced_by: Some("`SET` with the `NX` argument"),
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x44), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "value", kind: Kind::String, display: "value", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SETNX k v", reply: "(integer) 1", varies: false },
+            Example { run: "SETNX k w", reply: "(integer) 0", varies: false },
+            Example { run: "GET k", reply: "\"v\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(115),
+        name: "setrange",
+        title: "SETRANGE",
+        word: "SETRANGE",
+        summary: "Overwrites a string from an offset on.",
+        group: Group::String,
+        since: "2.2.0",
+        complexity: "O(N), N bytes written or added",
+        arity: 4,
+        flags: Flags(0x5),
+        categories: Categories(0x8084),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: Some(62),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x22), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "offset", kind: Kind::Integer, display: "offset", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "value", kind: Kind::String, display: "value", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k HelloWorld", reply: "OK", varies: false },
+            Example { run: "SETRANGE k 5 Redis", reply: "(integer) 10", varies: false },
+            Example { run: "GET k", reply: "\"HelloRedis\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(116),
         name: "shutdown",
         title: "SHUTDOWN",
         word: "SHUTDOWN",
@@ -3474,7 +4175,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(100),
+        id: CommandId(117),
         name: "sinter",
         title: "SINTER",
         word: "SINTER",
@@ -3509,7 +4210,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(101),
+        id: CommandId(118),
         name: "sintercard",
         title: "SINTERCARD",
         word: "SINTERCARD",
@@ -3547,7 +4248,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(102),
+        id: CommandId(119),
         name: "sinterstore",
         title: "SINTERSTORE",
         word: "SINTERSTORE",
@@ -3584,7 +4285,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(103),
+        id: CommandId(120),
         name: "sismember",
         title: "SISMEMBER",
         word: "SISMEMBER",
@@ -3620,7 +4321,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(104),
+        id: CommandId(121),
         name: "smembers",
         title: "SMEMBERS",
         word: "SMEMBERS",
@@ -3654,7 +4355,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(105),
+        id: CommandId(122),
         name: "smismember",
         title: "SMISMEMBER",
         word: "SMISMEMBER",
@@ -3689,7 +4390,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(106),
+        id: CommandId(123),
         name: "smove",
         title: "SMOVE",
         word: "SMOVE",
@@ -3727,7 +4428,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(107),
+        id: CommandId(124),
         name: "spop",
         title: "SPOP",
         word: "SPOP",
@@ -3763,7 +4464,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(108),
+        id: CommandId(125),
         name: "spublish",
         title: "SPUBLISH",
         word: "SPUBLISH",
@@ -3797,7 +4498,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(109),
+        id: CommandId(126),
         name: "srandmember",
         title: "SRANDMEMBER",
         word: "SRANDMEMBER",
@@ -3833,7 +4534,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(110),
+        id: CommandId(127),
         name: "srem",
         title: "SREM",
         word: "SREM",
@@ -3868,7 +4569,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(111),
+        id: CommandId(128),
         name: "sscan",
         title: "SSCAN",
         word: "SSCAN",
@@ -3905,7 +4606,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(112),
+        id: CommandId(129),
         name: "ssubscribe",
         title: "SSUBSCRIBE",
         word: "SSUBSCRIBE",
@@ -3938,7 +4639,42 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(113),
+        id: CommandId(130),
+        name: "strlen",
+        title: "STRLEN",
+        word: "STRLEN",
+        summary: "Tells how many bytes a string has.",
+        group: Group::String,
+        since: "2.2.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x402),
+        categories: Categories(0x4082),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: Some(27),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x1), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k hello", reply: "OK", varies: false },
+            Example { run: "STRLEN k", reply: "(integer) 5", varies: false },
+            Example { run: "STRLEN absent", reply: "(integer) 0", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(131),
         name: "subscribe",
         title: "SUBSCRIBE",
         word: "SUBSCRIBE",
@@ -3969,7 +4705,43 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(114),
+        id: CommandId(132),
+        name: "substr",
+        title: "SUBSTR",
+        word: "SUBSTR",
+        summary: "Reads a part of a string; GETRANGE by another name.",
+        group: Group::String,
+        since: "1.0.0",
+        complexity: "O(N), N bytes answered",
+        arity: 4,
+        flags: Flags(0x2),
+        categories: Categories(0x8082),
+        tips: &[],
+        replies: &[ReplyKind::Bulk],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &["deprecated"],
+        deprecated_since: Some("2.0.0"),
+        replaced_by: Some("`GETRANGE`"),
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "start", kind: Kind::Integer, display: "start", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "end", kind: Kind::Integer, display: "end", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SET k hello", reply: "OK", varies: false },
+            Example { run: "SUBSTR k 1 3", reply: "\"ell\"", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(133),
         name: "sunion",
         title: "SUNION",
         word: "SUNION",
@@ -4004,7 +4776,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(115),
+        id: CommandId(134),
         name: "sunionstore",
         title: "SUNIONSTORE",
         word: "SUNIONSTORE",
@@ -4041,7 +4813,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(116),
+        id: CommandId(135),
         name: "sunsubscribe",
         title: "SUNSUBSCRIBE",
         word: "SUNSUBSCRIBE",
@@ -4074,7 +4846,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(117),
+        id: CommandId(136),
         name: "swapdb",
         title: "SWAPDB",
         word: "SWAPDB",
@@ -4109,7 +4881,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(118),
+        id: CommandId(137),
         name: "time",
         title: "TIME",
         word: "TIME",
@@ -4138,7 +4910,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(119),
+        id: CommandId(138),
         name: "touch",
         title: "TOUCH",
         word: "TOUCH",
@@ -4172,7 +4944,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(120),
+        id: CommandId(139),
         name: "ttl",
         title: "TTL",
         word: "TTL",
@@ -4207,7 +4979,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(121),
+        id: CommandId(140),
         name: "type",
         title: "TYPE",
         word: "TYPE",
@@ -4242,7 +5014,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(122),
+        id: CommandId(141),
         name: "unlink",
         title: "UNLINK",
         word: "UNLINK",
@@ -4276,7 +5048,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(123),
+        id: CommandId(142),
         name: "unsubscribe",
         title: "UNSUBSCRIBE",
         word: "UNSUBSCRIBE",
@@ -4307,7 +5079,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(124),
+        id: CommandId(143),
         name: "unwatch",
         title: "UNWATCH",
         word: "UNWATCH",
@@ -4337,7 +5109,7 @@ pub static SPECS: [Spec; 126] = [
         ],
     },
     Spec {
-        id: CommandId(125),
+        id: CommandId(144),
         name: "watch",
         title: "WATCH",
         word: "WATCH",
@@ -4375,37 +5147,69 @@ pub static SPECS: [Spec; 126] = [
 ];
 
 /// Ids by name hash, probed linearly; `u16::MAX` is an empty slot.
-pub(super) static SLOTS: [u16; 512] = [
-    66, 6, 78, 65535, 8, 65535, 50, 65535, 65535, 125, 65535, 65535, 65535, 94, 65535, 65535,
-    5, 65535, 65535, 65535, 65535, 65535, 65535, 35, 65535, 65535, 65535, 37, 60, 65535, 63, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 11, 65535,
-    65535, 65535, 3, 75, 65535, 65535, 65535, 101, 65535, 65535, 65535, 65, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 59, 65535, 76, 65535, 49, 65535,
-    65535, 65535, 65535, 13, 22, 65535, 65535, 65535, 65535, 44, 96, 46, 52, 65535, 65535, 65535,
-    65535, 65535, 65535, 81, 65535, 33, 65535, 65535, 65535, 65535, 65535, 65535, 110, 108, 65535, 65535,
-    65535, 26, 65535, 65535, 65535, 65535, 85, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 116, 65535, 65535, 65535, 65535, 65535, 65535, 62,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 31, 65535, 65535, 25, 65535, 65535, 65535, 65535, 28,
-    65535, 65535, 65535, 53, 119, 80, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    97, 70, 65535, 65535, 65535, 18, 65535, 65535, 57, 65535, 65535, 65535, 123, 105, 98, 65535,
-    72, 65535, 65535, 65535, 87, 65535, 34, 65535, 65535, 65535, 65535, 65535, 112, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 79, 7, 1, 65535, 65535, 65535, 74, 65535, 89, 65535, 4,
-    65535, 100, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 58, 65535, 47, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 23, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 42, 65535, 65535, 65535, 65535, 114, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 51, 65535, 55, 65535, 65535, 65535, 65535, 65535, 120, 65535, 111, 118, 41, 56, 10,
-    109, 122, 65535, 65535, 117, 99, 65535, 90, 65535, 65535, 27, 19, 65535, 16, 65535, 65535,
-    84, 65535, 2, 65535, 65535, 65535, 65535, 65535, 102, 30, 65535, 65535, 9, 73, 65535, 65535,
-    65535, 65535, 21, 32, 65535, 65535, 106, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 17, 65535, 65535, 65535, 65535, 65535, 65535, 124, 86,
+pub(super) static SLOTS: [u16; 1024] = [
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 15, 39, 45, 93, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 67, 65535, 65535, 43, 103, 91, 65535, 65535,
-    65535, 65535, 64, 0, 71, 83, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 113, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 36, 88, 121,
-    65535, 107, 65535, 65535, 65535, 65535, 29, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 12, 115, 20, 65535, 65535, 65535, 48, 38, 92, 65535, 65535, 65535, 68, 65535,
-    65535, 65535, 54, 65535, 40, 24, 65535, 65535, 65535, 65535, 95, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 69, 65535, 104, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 77, 61, 65535, 65535, 65535, 65535, 65535, 65535, 14, 65535, 65535, 82,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 43, 65535, 65535, 77, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 89, 65535, 65535, 65535, 65535, 78, 118, 65535, 65535, 65535, 65535, 65535, 3, 65535,
+    65535, 65535, 65535, 65535, 34, 65535, 65535, 65535, 65535, 97, 72, 65535, 90, 79, 65535, 65535,
+    65535, 65535, 56, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 112, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 18, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 135, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 94, 65535, 65535, 65535, 65535, 37, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 59, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 4, 65535, 65535, 65535,
+    65535, 84, 65535, 65535, 65535, 65535, 65535, 65535, 69, 65535, 65535, 65535, 65535, 65535, 113, 65535,
+    86, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 32, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 7, 65535, 33, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 70, 65535, 53, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 133, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 63, 65535, 65535, 137, 47, 65535, 65535,
+    65535, 65535, 65535, 65535, 136, 116, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 36, 39, 65535, 65535, 87, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 80, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 120, 65535, 65535, 65535, 65535,
+    65535, 65535, 85, 1, 65535, 65535, 65535, 25, 5, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 20, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 42, 58, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 35, 41, 65535, 65535, 65535, 65535, 65535, 9, 65535, 65535,
+    65535, 65535, 134, 65535, 65535, 65535, 65535, 65535, 106, 65535, 65535, 65535, 55, 65535, 65535, 65535,
+    65535, 96, 65, 65535, 65535, 30, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 83, 17, 121, 65535, 6, 65535,
+    65535, 65535, 65535, 65535, 65535, 74, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    68, 92, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 144, 93, 65535, 65535, 108, 65535, 65535,
+    65535, 65535, 65535, 13, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 73, 65535, 65535, 65535,
+    71, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 95, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 11, 50, 110, 24, 52, 65535, 65535, 65535,
+    65535, 65535, 29, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 127, 125, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 99, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 57, 65535, 65535, 15, 65535, 65535, 65535, 12, 76,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 138, 65535, 65535, 65535, 65535, 65535, 132, 65535, 65535, 65535, 65535, 65535,
+    111, 65535, 65535, 65535, 65535, 64, 65535, 65535, 65535, 62, 65535, 65535, 142, 122, 65535, 65535,
+    65535, 65535, 65535, 65535, 19, 101, 65535, 65535, 98, 65535, 65535, 65535, 129, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 23, 65535, 65535, 65535, 65535, 65535, 88, 65535, 103, 65535, 65535,
+    65535, 117, 65535, 65535, 65535, 65535, 10, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 28, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 48, 65535, 65535, 82, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 66, 65535, 65535, 65535, 65535, 65535, 139, 65535, 128, 65535, 141, 67, 126,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 104, 65535, 65535, 65535, 65535, 65535, 22, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 21, 61, 119, 65535, 65535, 65535, 115, 65535, 65535, 65535,
+    26, 65535, 65535, 65535, 65535, 65535, 123, 130, 65535, 65535, 65535, 65535, 114, 65535, 65535, 65535,
+    65535, 65535, 65535, 40, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 143, 2,
+    8, 100, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 51, 45, 65535, 107, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 49, 65535, 105, 65535, 65535,
+    65535, 14, 65535, 65535, 65535, 65535, 16, 65535, 65535, 65535, 65535, 65535, 75, 27, 131, 38,
+    65535, 65535, 65535, 81, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 102, 140,
+    65535, 124, 65535, 65535, 60, 65535, 65535, 31, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 54, 44, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 46, 65535, 65535, 65535, 65535, 65535, 109, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 0, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 91, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
 ];

@@ -9,8 +9,20 @@ use crate::reply::CommandError;
 /// A request whose words were checked and sorted; it borrows them all.
 #[derive(Debug, Clone, Copy)]
 pub enum Command<'a> {
+    /// APPEND: Puts bytes at the end of a string.
+    Append(Append<'a>),
     /// AUTH: Logs the connection in with a password.
     Auth(Auth<'a>),
+    /// BITCOUNT: Counts the ones in a string or a part of it.
+    Bitcount(Bitcount<'a>),
+    /// BITFIELD: Reads and changes integers of any width in a string.
+    Bitfield(Bitfield<'a>),
+    /// BITFIELD_RO: Reads integers of any width in a string.
+    BitfieldRo(BitfieldRo<'a>),
+    /// BITOP: Stores a bitwise combination of strings.
+    Bitop(Bitop<'a>),
+    /// BITPOS: Finds the first one or zero in a string.
+    Bitpos(Bitpos<'a>),
     /// CLIENT GETNAME: Tells the name of this connection.
     ClientGetname,
     /// CLIENT HELP: Lists the subcommands of CLIENT.
@@ -109,22 +121,38 @@ pub enum Command<'a> {
     FunctionStats,
     /// GET: Reads a string value.
     Get(Get<'a>),
+    /// GETBIT: Reads one bit of a string.
+    Getbit(Getbit<'a>),
+    /// GETDEL: Reads a string and deletes its key.
+    Getdel(Getdel<'a>),
+    /// GETEX: Reads a string and may change its time to live.
+    Getex(Getex<'a>),
+    /// GETRANGE: Reads a part of a string.
+    Getrange(Getrange<'a>),
+    /// GETSET: Stores a string and answers what was there.
+    Getset(Getset<'a>),
     /// HELLO: Picks the reply protocol, and may log in and name.
     Hello(Hello<'a>),
     /// INCR: Adds one to the integer stored at a key.
     Incr(Incr<'a>),
     /// INCRBY: Adds a number to the integer stored at a key.
     Incrby(Incrby<'a>),
+    /// INCRBYFLOAT: Adds a decimal number to the one stored at a key.
+    Incrbyfloat(Incrbyfloat<'a>),
     /// INFO: Reports counters and facts about the server.
     Info(Info<'a>),
     /// KEYS: Lists all keys that match a pattern.
     Keys(Keys<'a>),
+    /// LCS: Finds what two strings have in common, in order.
+    Lcs(Lcs<'a>),
     /// MGET: Reads several string values at once.
     Mget(Mget<'a>),
     /// MOVE: Moves a key to another database.
     Move(Move<'a>),
     /// MSET: Stores several strings, all in one step.
     Mset(Mset<'a>),
+    /// MSETNX: Stores several strings if none of the keys exists.
+    Msetnx(Msetnx<'a>),
     /// MULTI: Starts a transaction: what follows is queued.
     Multi,
     /// OBJECT ENCODING: Names the internal form of a value.
@@ -193,8 +221,14 @@ pub enum Command<'a> {
     Select(Select),
     /// SET: Stores a string, replacing what the key held.
     Set(Set<'a>),
+    /// SETBIT: Sets or clears one bit of a string.
+    Setbit(Setbit<'a>),
     /// SETEX: Stores a string with a time to live in seconds.
     Setex(Setex<'a>),
+    /// SETNX: Stores a string at a key that holds nothing.
+    Setnx(Setnx<'a>),
+    /// SETRANGE: Overwrites a string from an offset on.
+    Setrange(Setrange<'a>),
     /// SHUTDOWN: Ends the server process.
     Shutdown(Shutdown),
     /// SINTER: Lists the members that all given sets share.
@@ -223,8 +257,12 @@ pub enum Command<'a> {
     Sscan(Sscan<'a>),
     /// SSUBSCRIBE: Joins sharded channels by name.
     Ssubscribe(Ssubscribe<'a>),
+    /// STRLEN: Tells how many bytes a string has.
+    Strlen(Strlen<'a>),
     /// SUBSCRIBE: Joins channels by name.
     Subscribe(Subscribe<'a>),
+    /// SUBSTR: Reads a part of a string; GETRANGE by another name.
+    Substr(Substr<'a>),
     /// SUNION: Lists the members of all given sets together.
     Sunion(Sunion<'a>),
     /// SUNIONSTORE: Stores the members of all given sets together.
@@ -258,7 +296,13 @@ impl<'a> Command<'a> {
     /// The refusal to answer: options and numbers, not what depends on the keyspace.
     pub fn parse(spec: &'static Spec, args: Args<'a>) -> Result<Self, CommandError> {
         Ok(match spec.id {
+            CommandId::APPEND => Command::Append(Append::parse(args)?),
             CommandId::AUTH => Command::Auth(Auth::parse(args)?),
+            CommandId::BITCOUNT => Command::Bitcount(Bitcount::parse(args)?),
+            CommandId::BITFIELD => Command::Bitfield(Bitfield::parse(args)?),
+            CommandId::BITFIELD_RO => Command::BitfieldRo(BitfieldRo::parse(args)?),
+            CommandId::BITOP => Command::Bitop(Bitop::parse(args)?),
+            CommandId::BITPOS => Command::Bitpos(Bitpos::parse(args)?),
             CommandId::CLIENT_GETNAME => Command::ClientGetname,
             CommandId::CLIENT_HELP => Command::ClientHelp,
             CommandId::CLIENT_ID => Command::ClientId,
@@ -308,14 +352,22 @@ impl<'a> Command<'a> {
             CommandId::FUNCTION_LIST => Command::FunctionList(FunctionList::parse(args)?),
             CommandId::FUNCTION_STATS => Command::FunctionStats,
             CommandId::GET => Command::Get(Get::parse(args)?),
+            CommandId::GETBIT => Command::Getbit(Getbit::parse(args)?),
+            CommandId::GETDEL => Command::Getdel(Getdel::parse(args)?),
+            CommandId::GETEX => Command::Getex(Getex::parse(args)?),
+            CommandId::GETRANGE => Command::Getrange(Getrange::parse(args)?),
+            CommandId::GETSET => Command::Getset(Getset::parse(args)?),
             CommandId::HELLO => Command::Hello(Hello::parse(args)?),
             CommandId::INCR => Command::Incr(Incr::parse(args)?),
             CommandId::INCRBY => Command::Incrby(Incrby::parse(args)?),
+            CommandId::INCRBYFLOAT => Command::Incrbyfloat(Incrbyfloat::parse(args)?),
             CommandId::INFO => Command::Info(Info::parse(args)?),
             CommandId::KEYS => Command::Keys(Keys::parse(args)?),
+            CommandId::LCS => Command::Lcs(Lcs::parse(args)?),
             CommandId::MGET => Command::Mget(Mget::parse(args)?),
             CommandId::MOVE => Command::Move(Move::parse(args)?),
             CommandId::MSET => Command::Mset(Mset::parse(args)?),
+            CommandId::MSETNX => Command::Msetnx(Msetnx::parse(args)?),
             CommandId::MULTI => Command::Multi,
             CommandId::OBJECT_ENCODING => Command::ObjectEncoding(ObjectEncoding::parse(args)?),
             CommandId::OBJECT_FREQ => Command::ObjectFreq(ObjectFreq::parse(args)?),
@@ -350,7 +402,10 @@ impl<'a> Command<'a> {
             CommandId::SDIFFSTORE => Command::Sdiffstore(Sdiffstore::parse(args)?),
             CommandId::SELECT => Command::Select(Select::parse(args)?),
             CommandId::SET => Command::Set(Set::parse(args)?),
+            CommandId::SETBIT => Command::Setbit(Setbit::parse(args)?),
             CommandId::SETEX => Command::Setex(Setex::parse(args)?),
+            CommandId::SETNX => Command::Setnx(Setnx::parse(args)?),
+            CommandId::SETRANGE => Command::Setrange(Setrange::parse(args)?),
             CommandId::SHUTDOWN => Command::Shutdown(Shutdown::parse(args)?),
             CommandId::SINTER => Command::Sinter(Sinter::parse(args)?),
             CommandId::SINTERCARD => Command::Sintercard(Sintercard::parse(args)?),
@@ -365,7 +420,9 @@ impl<'a> Command<'a> {
             CommandId::SREM => Command::Srem(Srem::parse(args)?),
             CommandId::SSCAN => Command::Sscan(Sscan::parse(args)?),
             CommandId::SSUBSCRIBE => Command::Ssubscribe(Ssubscribe::parse(args)?),
+            CommandId::STRLEN => Command::Strlen(Strlen::parse(args)?),
             CommandId::SUBSCRIBE => Command::Subscribe(Subscribe::parse(args)?),
+            CommandId::SUBSTR => Command::Substr(Substr::parse(args)?),
             CommandId::SUNION => Command::Sunion(Sunion::parse(args)?),
             CommandId::SUNIONSTORE => Command::Sunionstore(Sunionstore::parse(args)?),
             CommandId::SUNSUBSCRIBE => Command::Sunsubscribe(Sunsubscribe::parse(args)?),
@@ -380,6 +437,24 @@ impl<'a> Command<'a> {
             CommandId::WATCH => Command::Watch(Watch::parse(args)?),
             _ => return Err(CommandError::WrongArity(spec.name)),
         })
+    }
+}
+
+/// APPEND: Puts bytes at the end of a string.
+#[derive(Debug, Clone, Copy)]
+pub struct Append<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `value`: bytes.
+    pub value: &'a [u8],
+}
+
+impl<'a> Append<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "append");
+        let key = words.word()?;
+        let value = words.word()?;
+        Ok(Append { key, value })
     }
 }
 
@@ -401,6 +476,121 @@ impl<'a> Auth<'a> {
         let username = if words.left() > 1 { words.next() } else { None };
         let password = words.word()?;
         Ok(Auth { username, password })
+    }
+}
+
+/// BITCOUNT: Counts the ones in a string or a part of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Bitcount<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// What the words from here on say.
+    pub range: Option<BitRange>,
+}
+
+impl<'a> Bitcount<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "bitcount");
+        let key = words.word()?;
+        let range = BitRange::of_count(words.rest())?;
+        Ok(Bitcount { key, range })
+    }
+}
+
+/// BITFIELD: Reads and changes integers of any width in a string.
+#[derive(Debug, Clone, Copy)]
+pub struct Bitfield<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// The words from here on, unread.
+    pub operations: Args<'a>,
+}
+
+impl<'a> Bitfield<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "bitfield");
+        let key = words.word()?;
+        let operations = words.rest();
+        Ok(Bitfield { key, operations })
+    }
+}
+
+/// BITFIELD_RO: Reads integers of any width in a string.
+#[derive(Debug, Clone, Copy)]
+pub struct BitfieldRo<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// The words from here on, unread.
+    pub operations: Args<'a>,
+}
+
+impl<'a> BitfieldRo<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "bitfield_ro");
+        let key = words.word()?;
+        let operations = words.rest();
+        Ok(BitfieldRo { key, operations })
+    }
+}
+
+/// BITOP: Stores a bitwise combination of strings.
+#[derive(Debug, Clone, Copy)]
+pub struct Bitop<'a> {
+    /// `operation`: a choice.
+    pub operation: BitopOperation,
+    /// `destkey`: a key.
+    pub destkey: &'a [u8],
+    /// `key`: a key, several.
+    pub keys: Args<'a>,
+}
+
+/// BITOP: `operation`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BitopOperation {
+    /// `AND`
+    And,
+    /// `OR`
+    Or,
+    /// `XOR`
+    Xor,
+    /// `NOT`
+    Not,
+    /// `DIFF`
+    Diff,
+    /// `DIFF1`
+    Diff1,
+    /// `ANDOR`
+    Andor,
+    /// `ONE`
+    One,
+}
+
+impl<'a> Bitop<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "bitop");
+        let operation = words.word()?;
+        let operation = match operation { word if word.eq_ignore_ascii_case(b"AND") => BitopOperation::And, word if word.eq_ignore_ascii_case(b"OR") => BitopOperation::Or, word if word.eq_ignore_ascii_case(b"XOR") => BitopOperation::Xor, word if word.eq_ignore_ascii_case(b"NOT") => BitopOperation::Not, word if word.eq_ignore_ascii_case(b"DIFF") => BitopOperation::Diff, word if word.eq_ignore_ascii_case(b"DIFF1") => BitopOperation::Diff1, word if word.eq_ignore_ascii_case(b"ANDOR") => BitopOperation::Andor, word if word.eq_ignore_ascii_case(b"ONE") => BitopOperation::One, _ => return Err(CommandError::Syntax) };
+        let destkey = words.word()?;
+        let keys = words.rest();
+        Ok(Bitop { operation, destkey, keys })
+    }
+}
+
+/// BITPOS: Finds the first one or zero in a string.
+#[derive(Debug, Clone, Copy)]
+pub struct Bitpos<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// What the words from here on say.
+    pub search: BitSearch,
+}
+
+impl<'a> Bitpos<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "bitpos");
+        let key = words.word()?;
+        let search = BitSearch::parse(words.rest())?;
+        Ok(Bitpos { key, search })
     }
 }
 
@@ -1052,6 +1242,99 @@ impl<'a> Get<'a> {
     }
 }
 
+/// GETBIT: Reads one bit of a string.
+#[derive(Debug, Clone, Copy)]
+pub struct Getbit<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `offset`: an integer.
+    pub offset: i64,
+}
+
+impl<'a> Getbit<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "getbit");
+        let key = words.word()?;
+        let offset = words.word()?;
+        let offset = bounded(offset, 0, i64::MAX).map_err(|_| CommandError::BitOffset)?;
+        Ok(Getbit { key, offset })
+    }
+}
+
+/// GETDEL: Reads a string and deletes its key.
+#[derive(Debug, Clone, Copy)]
+pub struct Getdel<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Getdel<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "getdel");
+        let key = words.word()?;
+        Ok(Getdel { key })
+    }
+}
+
+/// GETEX: Reads a string and may change its time to live.
+#[derive(Debug, Clone, Copy)]
+pub struct Getex<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// What the words from here on say.
+    pub expiration: Option<ExpirationWords<'a>>,
+}
+
+impl<'a> Getex<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "getex");
+        let key = words.word()?;
+        let expiration = ExpirationWords::parse(words.rest())?;
+        Ok(Getex { key, expiration })
+    }
+}
+
+/// GETRANGE: Reads a part of a string.
+#[derive(Debug, Clone, Copy)]
+pub struct Getrange<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `start`: an integer.
+    pub start: i64,
+    /// `end`: an integer.
+    pub end: i64,
+}
+
+impl<'a> Getrange<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "getrange");
+        let key = words.word()?;
+        let start = words.word()?;
+        let start = integer(start).ok_or(CommandError::NotInteger)?;
+        let end = words.word()?;
+        let end = integer(end).ok_or(CommandError::NotInteger)?;
+        Ok(Getrange { key, start, end })
+    }
+}
+
+/// GETSET: Stores a string and answers what was there.
+#[derive(Debug, Clone, Copy)]
+pub struct Getset<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `value`: bytes.
+    pub value: &'a [u8],
+}
+
+impl<'a> Getset<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "getset");
+        let key = words.word()?;
+        let value = words.word()?;
+        Ok(Getset { key, value })
+    }
+}
+
 /// HELLO: Picks the reply protocol, and may log in and name.
 #[derive(Debug, Clone, Copy)]
 pub struct Hello<'a> {
@@ -1101,6 +1384,24 @@ impl<'a> Incrby<'a> {
     }
 }
 
+/// INCRBYFLOAT: Adds a decimal number to the one stored at a key.
+#[derive(Debug, Clone, Copy)]
+pub struct Incrbyfloat<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// The words from here on, unread.
+    pub increment: Args<'a>,
+}
+
+impl<'a> Incrbyfloat<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "incrbyfloat");
+        let key = words.word()?;
+        let increment = words.rest();
+        Ok(Incrbyfloat { key, increment })
+    }
+}
+
 /// INFO: Reports counters and facts about the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Info<'a> {
@@ -1128,6 +1429,27 @@ impl<'a> Keys<'a> {
         let mut words = Words::new(args, 1, "keys");
         let pattern = words.word()?;
         Ok(Keys { pattern })
+    }
+}
+
+/// LCS: Finds what two strings have in common, in order.
+#[derive(Debug, Clone, Copy)]
+pub struct Lcs<'a> {
+    /// `key1`: a key.
+    pub key1: &'a [u8],
+    /// `key2`: a key.
+    pub key2: &'a [u8],
+    /// The words from here on, unread.
+    pub options: Args<'a>,
+}
+
+impl<'a> Lcs<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "lcs");
+        let key1 = words.word()?;
+        let key2 = words.word()?;
+        let options = words.rest();
+        Ok(Lcs { key1, key2, options })
     }
 }
 
@@ -1180,6 +1502,24 @@ impl<'a> Mset<'a> {
             return Err(CommandError::WrongArity("mset"));
         }
         Ok(Mset { pairs })
+    }
+}
+
+/// MSETNX: Stores several strings if none of the keys exists.
+#[derive(Debug, Clone, Copy)]
+pub struct Msetnx<'a> {
+    /// `data`: a group of words, several.
+    pub pairs: Args<'a>,
+}
+
+impl<'a> Msetnx<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "msetnx");
+        let pairs = words.rest();
+        if !pairs.len().is_multiple_of(2) {
+            return Err(CommandError::WrongArity("msetnx"));
+        }
+        Ok(Msetnx { pairs })
     }
 }
 
@@ -1704,6 +2044,28 @@ impl<'a> Set<'a> {
     }
 }
 
+/// SETBIT: Sets or clears one bit of a string.
+#[derive(Debug, Clone, Copy)]
+pub struct Setbit<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `offset`: an integer.
+    pub offset: i64,
+    /// The words from here on, unread.
+    pub value: Args<'a>,
+}
+
+impl<'a> Setbit<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "setbit");
+        let key = words.word()?;
+        let offset = words.word()?;
+        let offset = bounded(offset, 0, i64::MAX).map_err(|_| CommandError::BitOffset)?;
+        let value = words.rest();
+        Ok(Setbit { key, offset, value })
+    }
+}
+
 /// SETEX: Stores a string with a time to live in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Setex<'a> {
@@ -1723,6 +2085,46 @@ impl<'a> Setex<'a> {
         let seconds = integer(seconds).ok_or(CommandError::NotInteger)?;
         let value = words.word()?;
         Ok(Setex { key, seconds, value })
+    }
+}
+
+/// SETNX: Stores a string at a key that holds nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Setnx<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `value`: bytes.
+    pub value: &'a [u8],
+}
+
+impl<'a> Setnx<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "setnx");
+        let key = words.word()?;
+        let value = words.word()?;
+        Ok(Setnx { key, value })
+    }
+}
+
+/// SETRANGE: Overwrites a string from an offset on.
+#[derive(Debug, Clone, Copy)]
+pub struct Setrange<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `offset`: an integer.
+    pub offset: i64,
+    /// `value`: bytes.
+    pub value: &'a [u8],
+}
+
+impl<'a> Setrange<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "setrange");
+        let key = words.word()?;
+        let offset = words.word()?;
+        let offset = integer(offset).ok_or(CommandError::NotInteger)?;
+        let value = words.word()?;
+        Ok(Setrange { key, offset, value })
     }
 }
 
@@ -1995,6 +2397,21 @@ impl<'a> Ssubscribe<'a> {
     }
 }
 
+/// STRLEN: Tells how many bytes a string has.
+#[derive(Debug, Clone, Copy)]
+pub struct Strlen<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> Strlen<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "strlen");
+        let key = words.word()?;
+        Ok(Strlen { key })
+    }
+}
+
 /// SUBSCRIBE: Joins channels by name.
 #[derive(Debug, Clone, Copy)]
 pub struct Subscribe<'a> {
@@ -2007,6 +2424,29 @@ impl<'a> Subscribe<'a> {
         let mut words = Words::new(args, 1, "subscribe");
         let channels = words.rest();
         Ok(Subscribe { channels })
+    }
+}
+
+/// SUBSTR: Reads a part of a string; GETRANGE by another name.
+#[derive(Debug, Clone, Copy)]
+pub struct Substr<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// `start`: an integer.
+    pub start: i64,
+    /// `end`: an integer.
+    pub end: i64,
+}
+
+impl<'a> Substr<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "substr");
+        let key = words.word()?;
+        let start = words.word()?;
+        let start = integer(start).ok_or(CommandError::NotInteger)?;
+        let end = words.word()?;
+        let end = integer(end).ok_or(CommandError::NotInteger)?;
+        Ok(Substr { key, start, end })
     }
 }
 

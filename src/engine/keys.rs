@@ -41,7 +41,7 @@ impl Engine {
     }
 
     /// Removes a key and publishes `del`; answers whether it was there.
-    fn delete<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) -> bool {
+    pub(super) fn delete<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) -> bool {
         let db = turn.caller.db;
         let Some(entry) = self.database(db).remove(key) else { return false };
         self.dispose(entry.into_parts().0);

@@ -10,9 +10,12 @@
 
 mod access;
 mod admin;
+mod bitfield;
+mod bits;
 mod caller;
 mod clients;
 mod connection;
+mod counters;
 mod events;
 mod expiry;
 mod garbage;
@@ -23,9 +26,12 @@ mod info;
 mod introspect;
 mod keys;
 mod keyspace;
+mod lcs;
+mod long_double;
 mod memory;
 mod moves;
 mod pubsub;
+mod ranges;
 mod segments;
 mod set;
 mod sets;
@@ -160,7 +166,13 @@ impl Engine {
         self.tracker = Tracker::new(now.unix_us, &self.settings.eviction);
         let turn = &mut Turn { caller, now, host };
         let reply = match command {
+            Command::Append(append) => self.append(turn, append),
             Command::Auth(auth) => self.auth(turn, auth),
+            Command::Bitcount(bitcount) => self.bitcount(turn, bitcount),
+            Command::Bitfield(bitfield) => self.bitfield(turn, bitfield),
+            Command::BitfieldRo(bitfield_ro) => self.bitfield_ro(turn, bitfield_ro),
+            Command::Bitop(bitop) => self.bitop(turn, bitop),
+            Command::Bitpos(bitpos) => self.bitpos(turn, bitpos),
             Command::ClientGetname => Ok(self.client_getname(turn)),
             Command::ClientHelp => Ok(introspect::help(CommandId::CLIENT)),
             Command::ClientId => Ok(Reply::Integer(turn.caller.id.0 as i64)),
@@ -210,14 +222,22 @@ impl Engine {
             Command::FunctionList(_) => Ok(Reply::Array(Vec::new())),
             Command::FunctionStats => Ok(self.function_stats()),
             Command::Get(get) => self.get(turn, get),
+            Command::Getbit(getbit) => self.getbit(turn, getbit),
+            Command::Getdel(getdel) => self.getdel(turn, getdel),
+            Command::Getex(getex) => self.getex(turn, getex),
+            Command::Getrange(getrange) => self.getrange(turn, getrange),
+            Command::Getset(getset) => self.getset(turn, getset),
             Command::Hello(hello) => self.hello(turn, hello),
             Command::Incr(incr) => self.incr(turn, incr),
             Command::Incrby(incrby) => self.incrby(turn, incrby),
+            Command::Incrbyfloat(incrbyfloat) => self.incrbyfloat(turn, incrbyfloat),
             Command::Info(info) => Ok(self.info(turn, info.sections)),
             Command::Keys(keys) => self.keys(turn, keys),
+            Command::Lcs(lcs) => self.lcs(turn, lcs),
             Command::Mget(mget) => self.mget(turn, mget),
             Command::Move(request) => self.move_key(turn, request),
             Command::Mset(mset) => self.mset(turn, mset),
+            Command::Msetnx(msetnx) => self.msetnx(turn, msetnx),
             Command::Multi => self.multi(turn.caller),
             Command::ObjectEncoding(object) => self.object_encoding(turn, object),
             Command::ObjectFreq(object) => self.object_freq(turn, object.key),
@@ -252,7 +272,10 @@ impl Engine {
             Command::Sdiffstore(sdiffstore) => self.sdiffstore(turn, sdiffstore),
             Command::Select(select) => self.select(turn, select),
             Command::Set(set) => self.set(turn, set),
+            Command::Setbit(setbit) => self.setbit(turn, setbit),
             Command::Setex(setex) => self.setex(turn, setex),
+            Command::Setnx(setnx) => self.setnx(turn, setnx),
+            Command::Setrange(setrange) => self.setrange(turn, setrange),
             Command::Shutdown(shutdown) => self.shutdown(turn, shutdown),
             Command::Sinter(sinter) => self.sinter(turn, sinter),
             Command::Sintercard(sintercard) => self.sintercard(turn, sintercard),
@@ -267,7 +290,9 @@ impl Engine {
             Command::Srem(srem) => self.srem(turn, srem),
             Command::Sscan(sscan) => self.sscan(turn, sscan),
             Command::Ssubscribe(join) => Ok(self.ssubscribe(turn, join.shardchannels)),
+            Command::Strlen(strlen) => self.strlen(turn, strlen),
             Command::Subscribe(join) => Ok(self.subscribe(turn, join.channels)),
+            Command::Substr(substr) => self.substr(turn, substr),
             Command::Sunion(sunion) => self.sunion(turn, sunion),
             Command::Sunionstore(sunionstore) => self.sunionstore(turn, sunionstore),
             Command::Sunsubscribe(leave) => Ok(self.sunsubscribe(turn, leave.shardchannels)),

@@ -1,11 +1,12 @@
-//! GET SET SETEX PSETEX INCR DECR INCRBY DECRBY MGET MSET.
+//! Whole strings: GET SET SETEX PSETEX SETNX GETSET GETDEL GETEX MGET MSET MSETNX.
 //!
 //! Invariant: a key is stored through [`Engine::store`], which publishes the events of storing in Redis's order.
 
 use smallvec::SmallVec;
 
 use crate::command::{
-    Args, Decr, Decrby, Get, Incr, Incrby, Mget, Mset, Psetex, Set, SetCondition, SetExpiration, Setex,
+    Args, ExpirationWords, Get, Getdel, Getex, Getset, Mget, Mset, Msetnx, Psetex, Set, SetCondition, SetExpiration,
+    Setex, Setnx, parse_integer,
 };
 use crate::reply::{CommandError, Reply, Text};
 
@@ -17,7 +18,7 @@ use super::{Engine, Turn};
 
 /// How long a stored value lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lifetime {
+pub(super) enum Lifetime {
     /// Until it is removed.
     Unbounded,
     /// As long as the value before it would have.
@@ -58,11 +59,10 @@ impl Engine {
         };
         let key = self.key(set.key);
         let old = if set.get { self.copy_text(turn, key)? } else { None };
-        self.expire_if_due(turn, key);
         let stored = match set.condition {
             None => true,
-            Some(SetCondition::Nx) => !self.database(turn.caller.db).contains(key, now_ms),
-            Some(SetCondition::Xx) => self.database(turn.caller.db).contains(key, now_ms),
+            Some(SetCondition::Nx) => !self.is_present(turn, key),
+            Some(SetCondition::Xx) => self.is_present(turn, key),
         };
         if stored {
             self.store(turn, key, Value::string(set.value), lifetime);
@@ -106,48 +106,95 @@ impl Engine {
         Ok(Reply::OK)
     }
 
-    pub(super) fn incr<H: Host>(&mut self, turn: &mut Turn<'_, H>, incr: &Incr<'_>) -> Result<Reply<'_>, CommandError> {
-        self.add(turn, incr.key, 1)
-    }
-
-    pub(super) fn decr<H: Host>(&mut self, turn: &mut Turn<'_, H>, decr: &Decr<'_>) -> Result<Reply<'_>, CommandError> {
-        self.add(turn, decr.key, -1)
-    }
-
-    pub(super) fn incrby<H: Host>(
+    /// None of the keys is stored when one of them is there already.
+    pub(super) fn msetnx<H: Host>(
         &mut self,
         turn: &mut Turn<'_, H>,
-        incrby: &Incrby<'_>,
+        msetnx: &Msetnx<'_>,
     ) -> Result<Reply<'_>, CommandError> {
-        self.add(turn, incrby.key, incrby.increment)
+        let pairs: Args<'_> = msetnx.pairs;
+        for (key, _) in pairs.pairs() {
+            let key = self.key(key);
+            if self.is_present(turn, key) {
+                return Ok(Reply::Integer(0));
+            }
+        }
+        for (key, value) in pairs.pairs() {
+            let key = self.key(key);
+            self.store(turn, key, Value::string(value), Lifetime::Unbounded);
+        }
+        Ok(Reply::Integer(1))
     }
 
-    /// The least integer has no counterpart to add.
-    pub(super) fn decrby<H: Host>(
+    pub(super) fn setnx<H: Host>(
         &mut self,
         turn: &mut Turn<'_, H>,
-        decrby: &Decrby<'_>,
+        setnx: &Setnx<'_>,
     ) -> Result<Reply<'_>, CommandError> {
-        let amount = decrby.decrement.checked_neg().ok_or(CommandError::DecrementOverflow)?;
-        self.add(turn, decrby.key, amount)
+        let key = self.key(setnx.key);
+        if self.is_present(turn, key) {
+            return Ok(Reply::Integer(0));
+        }
+        self.store(turn, key, Value::string(setnx.value), Lifetime::Unbounded);
+        Ok(Reply::Integer(1))
     }
 
-    fn add<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: &[u8], amount: i64) -> Result<Reply<'_>, CommandError> {
-        let (db, key) = (turn.caller.db, self.key(key));
-        let sum = match self.write(turn, key) {
-            Some(value) => {
-                let sum = value.as_integer()?.checked_add(amount).ok_or(CommandError::Overflow)?;
-                *value = Value::integer(sum);
-                sum
+    pub(super) fn getset<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        getset: &Getset<'_>,
+    ) -> Result<Reply<'_>, CommandError> {
+        let key = self.key(getset.key);
+        let old = self.copy_text(turn, key)?;
+        self.store(turn, key, Value::string(getset.value), Lifetime::Unbounded);
+        Ok(old.map_or(Reply::Nil, Reply::Bulk))
+    }
+
+    pub(super) fn getdel<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        getdel: &Getdel<'_>,
+    ) -> Result<Reply<'_>, CommandError> {
+        let key = self.key(getdel.key);
+        let Some(old) = self.copy_text(turn, key)? else { return Ok(Reply::Nil) };
+        self.delete(turn, key);
+        Ok(Reply::Bulk(old))
+    }
+
+    /// A deadline that is past deletes the key, as EXPIREAT does and SET does not.
+    pub(super) fn getex<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        getex: &Getex<'_>,
+    ) -> Result<Reply<'_>, CommandError> {
+        let (db, key, now_ms) = (turn.caller.db, self.key(getex.key), turn.now.unix_ms());
+        let Some(text) = self.copy_text(turn, key)? else { return Ok(Reply::Nil) };
+        let Some(expiration) = getex.expiration else { return Ok(Reply::Bulk(text)) };
+        match expiration_ms(expiration, now_ms)? {
+            Some(deadline_ms) if deadline_ms <= now_ms => {
+                self.delete(turn, key);
+            }
+            Some(deadline_ms) => {
+                self.database(db).set_deadline(key, Some(deadline_ms));
+                self.changed(turn.host, db, NotifyFlags::GENERIC, "expire", key.bytes());
             }
             None => {
-                self.database(db).insert(key, Value::integer(amount), None);
-                self.notify(turn.host, db, NotifyFlags::NEW, "new", key.bytes());
-                amount
+                let is_volatile =
+                    self.database(db).entry(key, now_ms).is_some_and(|entry| entry.deadline_ms().is_some());
+                if is_volatile {
+                    self.database(db).set_deadline(key, None);
+                    self.changed(turn.host, db, NotifyFlags::GENERIC, "persist", key.bytes());
+                }
             }
-        };
-        self.changed(turn.host, db, NotifyFlags::STRING, "incrby", key.bytes());
-        Ok(Reply::Integer(sum))
+        }
+        Ok(Reply::Bulk(text))
+    }
+
+    /// Whether a key is there, for a command that would write to it.
+    fn is_present<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>) -> bool {
+        self.expire_if_due(turn, key);
+        let now_ms = turn.now.unix_ms();
+        self.database(turn.caller.db).contains(key, now_ms)
     }
 
     /// The string at a key, to be answered after the key has changed. Counts a hit or a miss.
@@ -167,7 +214,13 @@ impl Engine {
     }
 
     /// Gives a key a value, whatever it held, and publishes what came of it.
-    fn store<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: HashedKey<'_>, value: Value, lifetime: Lifetime) {
+    pub(super) fn store<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        key: HashedKey<'_>,
+        value: Value,
+        lifetime: Lifetime,
+    ) {
         self.expire_if_due(turn, key);
         let (db, now_ms) = (turn.caller.db, turn.now.unix_ms());
         if self.settings.eviction.policy.goes_by_frequency() {
@@ -208,6 +261,22 @@ impl Lifetime {
     fn after(time: i64, unit_ms: i64, base_ms: i64, name: &'static str) -> Result<Self, CommandError> {
         let deadline = (time > 0).then(|| time.checked_mul(unit_ms)?.checked_add(base_ms)).flatten();
         deadline.map(Lifetime::Until).ok_or(CommandError::InvalidExpire(name))
+    }
+}
+
+/// When GETEX lets a key expire; none for never.
+fn expiration_ms(words: ExpirationWords<'_>, now_ms: i64) -> Result<Option<i64>, CommandError> {
+    let (word, unit_ms, base_ms) = match words {
+        ExpirationWords::Persist => return Ok(None),
+        ExpirationWords::Seconds(word) => (word, 1000, now_ms),
+        ExpirationWords::Milliseconds(word) => (word, 1, now_ms),
+        ExpirationWords::UnixTimeSeconds(word) => (word, 1000, 0),
+        ExpirationWords::UnixTimeMilliseconds(word) => (word, 1, 0),
+    };
+    let time = parse_integer(word).ok_or(CommandError::NotInteger)?;
+    match Lifetime::after(time, unit_ms, base_ms, "getex")? {
+        Lifetime::Until(deadline_ms) => Ok(Some(deadline_ms)),
+        Lifetime::Unbounded | Lifetime::Kept => Ok(None),
     }
 }
 

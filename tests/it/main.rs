@@ -18,6 +18,8 @@ mod suite;
 mod app;
 // Public bug reports, replayed.
 mod cases;
+// Strings as bits.
+mod bits;
 // The Rust client.
 mod client_redis;
 // Other people's clients, each version as its own test.
@@ -54,7 +56,7 @@ mod pubsub;
 mod sets;
 // Replies told piece by piece.
 mod streams;
-// SET, GET, counters.
+// SET, GET, counters, parts of strings.
 mod strings;
 // MULTI, EXEC, WATCH.
 mod transactions;
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
     suite::catch_panic_messages();
     let mut suite = suite::Suite::default();
     app::tests(&mut suite);
+    bits::tests(&mut suite);
     cases::tests(&mut suite);
     client_redis::tests(&mut suite);
     clients::tests(&mut suite);

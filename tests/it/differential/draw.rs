@@ -45,7 +45,8 @@ fn quoted(word: &[u8]) -> String {
 
 /// Commands that may be drawn: about data, answering at once, telling the same on every server.
 pub fn drawable(spec: &Spec) -> bool {
-    let about_data = matches!(spec.group, Group::Generic | Group::Set | Group::String | Group::Transactions);
+    let about_data =
+        matches!(spec.group, Group::Bitmap | Group::Generic | Group::Set | Group::String | Group::Transactions);
     let about_databases = ["dbsize", "flushdb", "flushall", "select", "ping", "echo"].contains(&spec.name);
     let is_help = spec.word == "HELP";
     (about_data || about_databases) && !spec.is_container() && !is_help
@@ -89,6 +90,10 @@ const WORDS: &[&[u8]] = &[
 /// Wrong in most places where a number is due.
 const MISTAKES: &[&[u8]] =
     &[b"x", b"", b"01", b"+1", b"-0", b"1.5", b"9223372036854775808", b"-9223372036854775808", b"-1"];
+
+/// Increments of INCRBYFLOAT.
+const FLOATS: &[&str] =
+    &["1", "-1", "0.1", "-2.5", "3.0e3", "1e17", "0.000000000000000015", "-0", "0x1.8p1", "1e4900", "inf", "x"];
 
 /// Globs.
 const PATTERNS: &[&[u8]] =
@@ -247,7 +252,7 @@ impl Drawer {
     fn key(&mut self, spec: &Spec) -> Vec<u8> {
         let of_sets = match spec.group {
             Group::Set => self.chance(93),
-            Group::String => self.chance(12),
+            Group::String | Group::Bitmap => self.chance(12),
             _ => self.chance(50),
         };
         self.pick(if of_sets { SETS } else { STRINGS }).as_bytes().to_vec()
@@ -256,6 +261,8 @@ impl Drawer {
     fn string(&mut self, argument: &Argument, time: usize) -> Vec<u8> {
         match argument.name {
             "type" => self.pick(&["string", "set", "SET", "hash", "nosuch"]).as_bytes().to_vec(),
+            "encoding" => self.pick(&["u8", "i8", "i5", "u63", "i64", "u1", "u64"]).as_bytes().to_vec(),
+            "increment" => self.pick(FLOATS).as_bytes().to_vec(),
             // Many members at once would repeat a short list.
             _ if time > 6 => format!("more:{}", self.random.below(400)).into_bytes(),
             _ => self.pick(WORDS).to_vec(),
@@ -276,6 +283,11 @@ impl Drawer {
             "unix-time-milliseconds" => &["33177117420000", "20000000000000", "1", "-5"],
             "cursor" => &["0", "0", "0", "0", "0", "17", "18446744073709551615"],
             "index" => &["0", "1", "2", "0", "16"],
+            // Past the first byte's end, and past the end of most strings.
+            "offset" => &["0", "1", "6", "7", "8", "13", "40", "100", "500", "-1"],
+            "bit" => &["0", "1", "1", "0", "2"],
+            "value" if spec.name == "setbit" => &["0", "1", "1", "0", "2"],
+            "start" | "end" => &["0", "1", "2", "5", "-1", "-2", "-5", "-100", "100", "9223372036854775807"],
             "limit" => &["0", "1", "2", "5", "1000"],
             _ => &["1", "2", "3", "10", "0", "-1", "-5", "150", "1000", "9223372036854775807"],
         };
