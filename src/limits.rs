@@ -128,6 +128,23 @@ pub const RANDOMKEY_DRAWS_MAX: usize = 100;
 /// Bytes of a reply that one short request could make any size by drawing members again and again.
 pub const DRAWN_REPLY_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// Words of a request that the slow log keeps, the count of those left out included. Redis's bound.
+pub const SLOW_LOG_ARGUMENTS_MAX: usize = 32;
+
+/// Bytes of each of these words. Redis's bound.
+pub const SLOW_LOG_ARGUMENT_BYTES_MAX: usize = 128;
+
+/// Spikes of latency kept for each event: two lines of a graph on an 80-column terminal, as in Redis.
+pub const LATENCY_SPIKES_MAX: usize = 160;
+
+/// Bytes of one word, and of all words before the last, that MONITOR shows of a command: far more than anybody reads,
+/// and far less than one request can hold.
+pub const MONITOR_LINE_BYTES_MAX: usize = 1024 * 1024;
+
+/// Requests of one kind whose time is measured together. Small enough that a turn's own budget is looked at in time,
+/// large enough that the clock costs each of them two nanoseconds.
+pub const MEASURED_TOGETHER_MAX: u32 = 16;
+
 const _: () = assert!(REQUEST_REREAD_BYTES_MAX < REQUEST_LINE_BYTES_MAX);
 const _: () = assert!(UNAUTHENTICATED_BULK_BYTES_MAX as u64 <= REQUEST_BULK_BYTES_MAX);
 const _: () = assert!(CLIENT_INBOX_BYTES <= CLIENT_BUFFER_KEPT_BYTES_MAX);

@@ -436,6 +436,26 @@ pub enum CommandError {
     ProtectedMode,
     /// CONFIG SET of a name that no setting has; holds the name as received.
     UnknownSetting(Box<[u8]>),
+    /// SLOWLOG GET with a count below -1 or no number.
+    SlowLogCount,
+    /// LATENCY GRAPH about an event that was never slow.
+    NoSamples(Box<[u8]>),
+    /// CLIENT UNBLOCK with an unknown reason.
+    UnblockReason,
+    /// CLIENT CACHING without tracking.
+    CachingWithoutTracking,
+    /// CLIENT TRACKING REDIRECT to nobody.
+    RedirectToNobody,
+    /// CLIENT TRACKING with two redirections.
+    RedirectTwice,
+    /// MONITOR from a transaction.
+    MonitorInMulti,
+    /// A command about keys or messages from a connection that watches commands.
+    MonitorMayOnlyWatch,
+    /// CONFIG REWRITE of a server that was started without a file.
+    NoConfigFile,
+    /// CONFIG REWRITE that failed, and why.
+    ConfigNotWritten(Box<str>),
     /// A setting refused; the sentence says which and why. Made by [`CommandError::setting`].
     Setting(Box<str>),
 }
@@ -558,6 +578,20 @@ impl CommandError {
             CommandError::NoKeyArguments => "The command has no key arguments",
             CommandError::InvalidCommandArity => "Invalid number of arguments specified for command",
             CommandError::InvalidCommandArguments => "Invalid arguments specified for command",
+            CommandError::SlowLogCount => "count should be greater than or equal to -1",
+            CommandError::UnblockReason => "CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
+            CommandError::CachingWithoutTracking => {
+                "CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled"
+            }
+            CommandError::RedirectToNobody => "The client ID you want redirect to does not exist",
+            CommandError::RedirectTwice => "A client can only redirect to a single other client",
+            CommandError::MonitorInMulti => "MONITOR isn't allowed for DENY BLOCKING client",
+            CommandError::MonitorMayOnlyWatch => "Replica can't interact with the keyspace",
+            CommandError::NoConfigFile => "The server is running without a config file",
+            CommandError::ConfigNotWritten(why) => return format!("Rewriting config file: {why}").into_bytes().into(),
+            CommandError::NoSamples(event) => {
+                return [b"No samples available for event '", &event[..], b"'"].concat().into();
+            }
             CommandError::DebugDisabled => {
                 "DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a \
                  local connection, otherwise you need to set this option in the configuration file, and then restart \

@@ -59,7 +59,10 @@ fn is_pure_container(spec: &Spec, specs: &[Spec]) -> bool {
 
 /// `<'a>` when a field of the struct borrows.
 fn lifetime(spec: &Spec) -> &'static str {
-    let mut arguments = spec.arguments.iter();
+    // A rest takes all that comes after it.
+    let fields =
+        spec.arguments.iter().position(|argument| argument.rest.is_some()).map_or(spec.arguments.len(), |at| at + 1);
+    let mut arguments = spec.arguments[..fields].iter();
     let borrows = arguments.any(|argument| match &argument.into {
         Some(into) => into.contains("'a"),
         None => argument.rest.is_some() || borrows(argument),

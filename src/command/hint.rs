@@ -24,7 +24,9 @@ pub fn help(spec: &Spec) -> String {
     let mut fact = |name: &str, value: &str| text += &format!("  {name:<11} {value}\n");
     fact("group", spec.group.word());
     fact("since", spec.since);
-    fact("complexity", spec.complexity);
+    if !spec.complexity.is_empty() {
+        fact("complexity", spec.complexity);
+    }
     if let Some(version) = spec.deprecated_since {
         fact("deprecated", &format!("since {version}, by {}", spec.replaced_by.unwrap_or("nothing")));
     }

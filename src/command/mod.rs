@@ -8,6 +8,7 @@
 
 mod args;
 pub mod hint;
+mod introspection;
 mod keys;
 mod manual;
 mod options;
@@ -58,8 +59,7 @@ impl<'a> Request<'a> {
             Err(CommandError::ExecRefused(_) | CommandError::BadSubcommand(_)) => find(0, self.args.get(0)?)?,
             Err(_) => return None,
         };
-        let lumping = spec.container.map(CommandId::spec).filter(|container| container.lumped_errors);
-        Some(lumping.unwrap_or(spec))
+        Some(spec.counted_as())
     }
 
     /// The request with its words read.

@@ -3,6 +3,8 @@
 //! Each takes the words from its first option on. What depends on the keyspace, the clock or the sessions is left to
 //! the engine.
 
+pub use super::introspection::*;
+
 use super::{Args, parse_integer};
 use crate::reply::CommandError;
 

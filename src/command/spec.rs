@@ -84,6 +84,12 @@ impl Spec {
         !self.subcommands.is_empty() && self.arity < -1
     }
 
+    /// The command whose counters its calls belong to: DEBUG for all of its subcommands.
+    pub fn counted_as(&'static self) -> &'static Spec {
+        let container = self.container.map(CommandId::spec);
+        container.filter(|container| container.lumped_errors).unwrap_or(self)
+    }
+
     /// How many words name it: 2 for a subcommand.
     pub fn words(&self) -> usize {
         if self.container.is_some() { 2 } else { 1 }

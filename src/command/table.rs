@@ -12,147 +12,174 @@ impl CommandId {
     pub const BITOP: CommandId = CommandId(5);
     pub const BITPOS: CommandId = CommandId(6);
     pub const CLIENT: CommandId = CommandId(7);
-    pub const CLIENT_GETNAME: CommandId = CommandId(8);
-    pub const CLIENT_HELP: CommandId = CommandId(9);
-    pub const CLIENT_ID: CommandId = CommandId(10);
-    pub const CLIENT_INFO: CommandId = CommandId(11);
-    pub const CLIENT_KILL: CommandId = CommandId(12);
-    pub const CLIENT_LIST: CommandId = CommandId(13);
-    pub const CLIENT_NO_EVICT: CommandId = CommandId(14);
-    pub const CLIENT_NO_TOUCH: CommandId = CommandId(15);
-    pub const CLIENT_PAUSE: CommandId = CommandId(16);
-    pub const CLIENT_REPLY: CommandId = CommandId(17);
-    pub const CLIENT_SETINFO: CommandId = CommandId(18);
-    pub const CLIENT_SETNAME: CommandId = CommandId(19);
-    pub const CLIENT_TRACKING: CommandId = CommandId(20);
-    pub const CLIENT_UNPAUSE: CommandId = CommandId(21);
-    pub const COMMAND: CommandId = CommandId(22);
-    pub const COMMAND_COUNT: CommandId = CommandId(23);
-    pub const COMMAND_DOCS: CommandId = CommandId(24);
-    pub const COMMAND_GETKEYS: CommandId = CommandId(25);
-    pub const COMMAND_GETKEYSANDFLAGS: CommandId = CommandId(26);
-    pub const COMMAND_HELP: CommandId = CommandId(27);
-    pub const COMMAND_INFO: CommandId = CommandId(28);
-    pub const COMMAND_LIST: CommandId = CommandId(29);
-    pub const CONFIG: CommandId = CommandId(30);
-    pub const CONFIG_GET: CommandId = CommandId(31);
-    pub const CONFIG_HELP: CommandId = CommandId(32);
-    pub const CONFIG_RESETSTAT: CommandId = CommandId(33);
-    pub const CONFIG_SET: CommandId = CommandId(34);
-    pub const COPY: CommandId = CommandId(35);
-    pub const DBSIZE: CommandId = CommandId(36);
-    pub const DEBUG: CommandId = CommandId(37);
-    pub const DEBUG_HELP: CommandId = CommandId(38);
-    pub const DEBUG_LOG: CommandId = CommandId(39);
-    pub const DEBUG_SET_ACTIVE_EXPIRE: CommandId = CommandId(40);
-    pub const DEBUG_SLEEP: CommandId = CommandId(41);
-    pub const DECR: CommandId = CommandId(42);
-    pub const DECRBY: CommandId = CommandId(43);
-    pub const DEL: CommandId = CommandId(44);
-    pub const DISCARD: CommandId = CommandId(45);
-    pub const ECHO: CommandId = CommandId(46);
-    pub const EXEC: CommandId = CommandId(47);
-    pub const EXISTS: CommandId = CommandId(48);
-    pub const EXPIRE: CommandId = CommandId(49);
-    pub const EXPIREAT: CommandId = CommandId(50);
-    pub const EXPIRETIME: CommandId = CommandId(51);
-    pub const FLUSHALL: CommandId = CommandId(52);
-    pub const FLUSHDB: CommandId = CommandId(53);
-    pub const FUNCTION: CommandId = CommandId(54);
-    pub const FUNCTION_FLUSH: CommandId = CommandId(55);
-    pub const FUNCTION_HELP: CommandId = CommandId(56);
-    pub const FUNCTION_LIST: CommandId = CommandId(57);
-    pub const FUNCTION_STATS: CommandId = CommandId(58);
-    pub const GET: CommandId = CommandId(59);
-    pub const GETBIT: CommandId = CommandId(60);
-    pub const GETDEL: CommandId = CommandId(61);
-    pub const GETEX: CommandId = CommandId(62);
-    pub const GETRANGE: CommandId = CommandId(63);
-    pub const GETSET: CommandId = CommandId(64);
-    pub const HELLO: CommandId = CommandId(65);
-    pub const INCR: CommandId = CommandId(66);
-    pub const INCRBY: CommandId = CommandId(67);
-    pub const INCRBYFLOAT: CommandId = CommandId(68);
-    pub const INFO: CommandId = CommandId(69);
-    pub const KEYS: CommandId = CommandId(70);
-    pub const LCS: CommandId = CommandId(71);
-    pub const MGET: CommandId = CommandId(72);
-    pub const MOVE: CommandId = CommandId(73);
-    pub const MSET: CommandId = CommandId(74);
-    pub const MSETNX: CommandId = CommandId(75);
-    pub const MULTI: CommandId = CommandId(76);
-    pub const OBJECT: CommandId = CommandId(77);
-    pub const OBJECT_ENCODING: CommandId = CommandId(78);
-    pub const OBJECT_FREQ: CommandId = CommandId(79);
-    pub const OBJECT_HELP: CommandId = CommandId(80);
-    pub const OBJECT_IDLETIME: CommandId = CommandId(81);
-    pub const OBJECT_REFCOUNT: CommandId = CommandId(82);
-    pub const PERSIST: CommandId = CommandId(83);
-    pub const PEXPIRE: CommandId = CommandId(84);
-    pub const PEXPIREAT: CommandId = CommandId(85);
-    pub const PEXPIRETIME: CommandId = CommandId(86);
-    pub const PING: CommandId = CommandId(87);
-    pub const PSETEX: CommandId = CommandId(88);
-    pub const PSUBSCRIBE: CommandId = CommandId(89);
-    pub const PTTL: CommandId = CommandId(90);
-    pub const PUBLISH: CommandId = CommandId(91);
-    pub const PUBSUB: CommandId = CommandId(92);
-    pub const PUBSUB_CHANNELS: CommandId = CommandId(93);
-    pub const PUBSUB_HELP: CommandId = CommandId(94);
-    pub const PUBSUB_NUMPAT: CommandId = CommandId(95);
-    pub const PUBSUB_NUMSUB: CommandId = CommandId(96);
-    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(97);
-    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(98);
-    pub const PUNSUBSCRIBE: CommandId = CommandId(99);
-    pub const QUIT: CommandId = CommandId(100);
-    pub const RANDOMKEY: CommandId = CommandId(101);
-    pub const RENAME: CommandId = CommandId(102);
-    pub const RENAMENX: CommandId = CommandId(103);
-    pub const RESET: CommandId = CommandId(104);
-    pub const SADD: CommandId = CommandId(105);
-    pub const SCAN: CommandId = CommandId(106);
-    pub const SCARD: CommandId = CommandId(107);
-    pub const SDIFF: CommandId = CommandId(108);
-    pub const SDIFFSTORE: CommandId = CommandId(109);
-    pub const SELECT: CommandId = CommandId(110);
-    pub const SET: CommandId = CommandId(111);
-    pub const SETBIT: CommandId = CommandId(112);
-    pub const SETEX: CommandId = CommandId(113);
-    pub const SETNX: CommandId = CommandId(114);
-    pub const SETRANGE: CommandId = CommandId(115);
-    pub const SHUTDOWN: CommandId = CommandId(116);
-    pub const SINTER: CommandId = CommandId(117);
-    pub const SINTERCARD: CommandId = CommandId(118);
-    pub const SINTERSTORE: CommandId = CommandId(119);
-    pub const SISMEMBER: CommandId = CommandId(120);
-    pub const SMEMBERS: CommandId = CommandId(121);
-    pub const SMISMEMBER: CommandId = CommandId(122);
-    pub const SMOVE: CommandId = CommandId(123);
-    pub const SPOP: CommandId = CommandId(124);
-    pub const SPUBLISH: CommandId = CommandId(125);
-    pub const SRANDMEMBER: CommandId = CommandId(126);
-    pub const SREM: CommandId = CommandId(127);
-    pub const SSCAN: CommandId = CommandId(128);
-    pub const SSUBSCRIBE: CommandId = CommandId(129);
-    pub const STRLEN: CommandId = CommandId(130);
-    pub const SUBSCRIBE: CommandId = CommandId(131);
-    pub const SUBSTR: CommandId = CommandId(132);
-    pub const SUNION: CommandId = CommandId(133);
-    pub const SUNIONSTORE: CommandId = CommandId(134);
-    pub const SUNSUBSCRIBE: CommandId = CommandId(135);
-    pub const SWAPDB: CommandId = CommandId(136);
-    pub const TIME: CommandId = CommandId(137);
-    pub const TOUCH: CommandId = CommandId(138);
-    pub const TTL: CommandId = CommandId(139);
-    pub const TYPE: CommandId = CommandId(140);
-    pub const UNLINK: CommandId = CommandId(141);
-    pub const UNSUBSCRIBE: CommandId = CommandId(142);
-    pub const UNWATCH: CommandId = CommandId(143);
-    pub const WATCH: CommandId = CommandId(144);
+    pub const CLIENT_CACHING: CommandId = CommandId(8);
+    pub const CLIENT_GETNAME: CommandId = CommandId(9);
+    pub const CLIENT_GETREDIR: CommandId = CommandId(10);
+    pub const CLIENT_HELP: CommandId = CommandId(11);
+    pub const CLIENT_ID: CommandId = CommandId(12);
+    pub const CLIENT_INFO: CommandId = CommandId(13);
+    pub const CLIENT_KILL: CommandId = CommandId(14);
+    pub const CLIENT_LIST: CommandId = CommandId(15);
+    pub const CLIENT_NO_EVICT: CommandId = CommandId(16);
+    pub const CLIENT_NO_TOUCH: CommandId = CommandId(17);
+    pub const CLIENT_PAUSE: CommandId = CommandId(18);
+    pub const CLIENT_REPLY: CommandId = CommandId(19);
+    pub const CLIENT_SETINFO: CommandId = CommandId(20);
+    pub const CLIENT_SETNAME: CommandId = CommandId(21);
+    pub const CLIENT_TRACKING: CommandId = CommandId(22);
+    pub const CLIENT_TRACKINGINFO: CommandId = CommandId(23);
+    pub const CLIENT_UNBLOCK: CommandId = CommandId(24);
+    pub const CLIENT_UNPAUSE: CommandId = CommandId(25);
+    pub const COMMAND: CommandId = CommandId(26);
+    pub const COMMAND_COUNT: CommandId = CommandId(27);
+    pub const COMMAND_DOCS: CommandId = CommandId(28);
+    pub const COMMAND_GETKEYS: CommandId = CommandId(29);
+    pub const COMMAND_GETKEYSANDFLAGS: CommandId = CommandId(30);
+    pub const COMMAND_HELP: CommandId = CommandId(31);
+    pub const COMMAND_INFO: CommandId = CommandId(32);
+    pub const COMMAND_LIST: CommandId = CommandId(33);
+    pub const CONFIG: CommandId = CommandId(34);
+    pub const CONFIG_GET: CommandId = CommandId(35);
+    pub const CONFIG_HELP: CommandId = CommandId(36);
+    pub const CONFIG_RESETSTAT: CommandId = CommandId(37);
+    pub const CONFIG_REWRITE: CommandId = CommandId(38);
+    pub const CONFIG_SET: CommandId = CommandId(39);
+    pub const COPY: CommandId = CommandId(40);
+    pub const DBSIZE: CommandId = CommandId(41);
+    pub const DEBUG: CommandId = CommandId(42);
+    pub const DEBUG_HELP: CommandId = CommandId(43);
+    pub const DEBUG_LOG: CommandId = CommandId(44);
+    pub const DEBUG_SET_ACTIVE_EXPIRE: CommandId = CommandId(45);
+    pub const DEBUG_SLEEP: CommandId = CommandId(46);
+    pub const DECR: CommandId = CommandId(47);
+    pub const DECRBY: CommandId = CommandId(48);
+    pub const DEL: CommandId = CommandId(49);
+    pub const DISCARD: CommandId = CommandId(50);
+    pub const ECHO: CommandId = CommandId(51);
+    pub const EXEC: CommandId = CommandId(52);
+    pub const EXISTS: CommandId = CommandId(53);
+    pub const EXPIRE: CommandId = CommandId(54);
+    pub const EXPIREAT: CommandId = CommandId(55);
+    pub const EXPIRETIME: CommandId = CommandId(56);
+    pub const FLUSHALL: CommandId = CommandId(57);
+    pub const FLUSHDB: CommandId = CommandId(58);
+    pub const FUNCTION: CommandId = CommandId(59);
+    pub const FUNCTION_FLUSH: CommandId = CommandId(60);
+    pub const FUNCTION_HELP: CommandId = CommandId(61);
+    pub const FUNCTION_LIST: CommandId = CommandId(62);
+    pub const FUNCTION_STATS: CommandId = CommandId(63);
+    pub const GET: CommandId = CommandId(64);
+    pub const GETBIT: CommandId = CommandId(65);
+    pub const GETDEL: CommandId = CommandId(66);
+    pub const GETEX: CommandId = CommandId(67);
+    pub const GETRANGE: CommandId = CommandId(68);
+    pub const GETSET: CommandId = CommandId(69);
+    pub const HELLO: CommandId = CommandId(70);
+    pub const INCR: CommandId = CommandId(71);
+    pub const INCRBY: CommandId = CommandId(72);
+    pub const INCRBYFLOAT: CommandId = CommandId(73);
+    pub const INFO: CommandId = CommandId(74);
+    pub const KEYS: CommandId = CommandId(75);
+    pub const LATENCY: CommandId = CommandId(76);
+    pub const LATENCY_DOCTOR: CommandId = CommandId(77);
+    pub const LATENCY_GRAPH: CommandId = CommandId(78);
+    pub const LATENCY_HELP: CommandId = CommandId(79);
+    pub const LATENCY_HISTOGRAM: CommandId = CommandId(80);
+    pub const LATENCY_HISTORY: CommandId = CommandId(81);
+    pub const LATENCY_LATEST: CommandId = CommandId(82);
+    pub const LATENCY_RESET: CommandId = CommandId(83);
+    pub const LCS: CommandId = CommandId(84);
+    pub const LOLWUT: CommandId = CommandId(85);
+    pub const MEMORY: CommandId = CommandId(86);
+    pub const MEMORY_DOCTOR: CommandId = CommandId(87);
+    pub const MEMORY_HELP: CommandId = CommandId(88);
+    pub const MEMORY_MALLOC_STATS: CommandId = CommandId(89);
+    pub const MEMORY_PURGE: CommandId = CommandId(90);
+    pub const MEMORY_STATS: CommandId = CommandId(91);
+    pub const MEMORY_USAGE: CommandId = CommandId(92);
+    pub const MGET: CommandId = CommandId(93);
+    pub const MONITOR: CommandId = CommandId(94);
+    pub const MOVE: CommandId = CommandId(95);
+    pub const MSET: CommandId = CommandId(96);
+    pub const MSETNX: CommandId = CommandId(97);
+    pub const MULTI: CommandId = CommandId(98);
+    pub const OBJECT: CommandId = CommandId(99);
+    pub const OBJECT_ENCODING: CommandId = CommandId(100);
+    pub const OBJECT_FREQ: CommandId = CommandId(101);
+    pub const OBJECT_HELP: CommandId = CommandId(102);
+    pub const OBJECT_IDLETIME: CommandId = CommandId(103);
+    pub const OBJECT_REFCOUNT: CommandId = CommandId(104);
+    pub const PERSIST: CommandId = CommandId(105);
+    pub const PEXPIRE: CommandId = CommandId(106);
+    pub const PEXPIREAT: CommandId = CommandId(107);
+    pub const PEXPIRETIME: CommandId = CommandId(108);
+    pub const PING: CommandId = CommandId(109);
+    pub const PSETEX: CommandId = CommandId(110);
+    pub const PSUBSCRIBE: CommandId = CommandId(111);
+    pub const PTTL: CommandId = CommandId(112);
+    pub const PUBLISH: CommandId = CommandId(113);
+    pub const PUBSUB: CommandId = CommandId(114);
+    pub const PUBSUB_CHANNELS: CommandId = CommandId(115);
+    pub const PUBSUB_HELP: CommandId = CommandId(116);
+    pub const PUBSUB_NUMPAT: CommandId = CommandId(117);
+    pub const PUBSUB_NUMSUB: CommandId = CommandId(118);
+    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(119);
+    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(120);
+    pub const PUNSUBSCRIBE: CommandId = CommandId(121);
+    pub const QUIT: CommandId = CommandId(122);
+    pub const RANDOMKEY: CommandId = CommandId(123);
+    pub const RENAME: CommandId = CommandId(124);
+    pub const RENAMENX: CommandId = CommandId(125);
+    pub const RESET: CommandId = CommandId(126);
+    pub const SADD: CommandId = CommandId(127);
+    pub const SCAN: CommandId = CommandId(128);
+    pub const SCARD: CommandId = CommandId(129);
+    pub const SDIFF: CommandId = CommandId(130);
+    pub const SDIFFSTORE: CommandId = CommandId(131);
+    pub const SELECT: CommandId = CommandId(132);
+    pub const SET: CommandId = CommandId(133);
+    pub const SETBIT: CommandId = CommandId(134);
+    pub const SETEX: CommandId = CommandId(135);
+    pub const SETNX: CommandId = CommandId(136);
+    pub const SETRANGE: CommandId = CommandId(137);
+    pub const SHUTDOWN: CommandId = CommandId(138);
+    pub const SINTER: CommandId = CommandId(139);
+    pub const SINTERCARD: CommandId = CommandId(140);
+    pub const SINTERSTORE: CommandId = CommandId(141);
+    pub const SISMEMBER: CommandId = CommandId(142);
+    pub const SLOWLOG: CommandId = CommandId(143);
+    pub const SLOWLOG_GET: CommandId = CommandId(144);
+    pub const SLOWLOG_HELP: CommandId = CommandId(145);
+    pub const SLOWLOG_LEN: CommandId = CommandId(146);
+    pub const SLOWLOG_RESET: CommandId = CommandId(147);
+    pub const SMEMBERS: CommandId = CommandId(148);
+    pub const SMISMEMBER: CommandId = CommandId(149);
+    pub const SMOVE: CommandId = CommandId(150);
+    pub const SPOP: CommandId = CommandId(151);
+    pub const SPUBLISH: CommandId = CommandId(152);
+    pub const SRANDMEMBER: CommandId = CommandId(153);
+    pub const SREM: CommandId = CommandId(154);
+    pub const SSCAN: CommandId = CommandId(155);
+    pub const SSUBSCRIBE: CommandId = CommandId(156);
+    pub const STRLEN: CommandId = CommandId(157);
+    pub const SUBSCRIBE: CommandId = CommandId(158);
+    pub const SUBSTR: CommandId = CommandId(159);
+    pub const SUNION: CommandId = CommandId(160);
+    pub const SUNIONSTORE: CommandId = CommandId(161);
+    pub const SUNSUBSCRIBE: CommandId = CommandId(162);
+    pub const SWAPDB: CommandId = CommandId(163);
+    pub const TIME: CommandId = CommandId(164);
+    pub const TOUCH: CommandId = CommandId(165);
+    pub const TTL: CommandId = CommandId(166);
+    pub const TYPE: CommandId = CommandId(167);
+    pub const UNLINK: CommandId = CommandId(168);
+    pub const UNSUBSCRIBE: CommandId = CommandId(169);
+    pub const UNWATCH: CommandId = CommandId(170);
+    pub const WATCH: CommandId = CommandId(171);
 }
 
 /// Every command, sorted by full name; a command's id is its position.
-pub static SPECS: [Spec; 145] = [
+pub static SPECS: [Spec; 172] = [
     Spec {
         id: CommandId(0),
         name: "append",
@@ -472,7 +499,7 @@ pub static SPECS: [Spec; 145] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(8), CommandId(9), CommandId(10), CommandId(11), CommandId(12), CommandId(13), CommandId(14), CommandId(15), CommandId(16), CommandId(17), CommandId(18), CommandId(19), CommandId(20), CommandId(21)],
+        subcommands: &[CommandId(8), CommandId(9), CommandId(10), CommandId(11), CommandId(12), CommandId(13), CommandId(14), CommandId(15), CommandId(16), CommandId(17), CommandId(18), CommandId(19), CommandId(20), CommandId(21), CommandId(22), CommandId(23), CommandId(24), CommandId(25)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -487,6 +514,40 @@ pub static SPECS: [Spec; 145] = [
     },
     Spec {
         id: CommandId(8),
+        name: "client|caching",
+        title: "CLIENT CACHING",
+        word: "CACHING",
+        summary: "Has the next command's keys tracked, or not.",
+        group: Group::Connection,
+        since: "6.0.0",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x1a0),
+        categories: Categories(0x48000),
+        tips: &[],
+        replies: &[ReplyKind::Status, ReplyKind::Error],
+        template: None,
+        container: Some(CommandId(7)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "mode", kind: Kind::OneOf, display: "mode", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "yes", kind: Kind::PureToken, display: "yes", token: Some("YES"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "no", kind: Kind::PureToken, display: "no", token: Some("NO"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            ] },
+        ],
+        examples: &[
+            Example { run: "CLIENT CACHING YES", reply: "(error) ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(9),
         name: "client|getname",
         title: "CLIENT GETNAME",
         word: "GETNAME",
@@ -515,7 +576,36 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(9),
+        id: CommandId(10),
+        name: "client|getredir",
+        title: "CLIENT GETREDIR",
+        word: "GETREDIR",
+        summary: "Tells where this client's invalidations go.",
+        group: Group::Connection,
+        since: "6.0.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x1a0),
+        categories: Categories(0x48000),
+        tips: &[],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: Some(CommandId(7)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "CLIENT GETREDIR", reply: "(integer) -1", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(11),
         name: "client|help",
         title: "CLIENT HELP",
         word: "HELP",
@@ -544,7 +634,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(10),
+        id: CommandId(12),
         name: "client|id",
         title: "CLIENT ID",
         word: "ID",
@@ -573,7 +663,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(11),
+        id: CommandId(13),
         name: "client|info",
         title: "CLIENT INFO",
         word: "INFO",
@@ -602,7 +692,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(12),
+        id: CommandId(14),
         name: "client|kill",
         title: "CLIENT KILL",
         word: "KILL",
@@ -654,7 +744,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(13),
+        id: CommandId(15),
         name: "client|list",
         title: "CLIENT LIST",
         word: "LIST",
@@ -691,7 +781,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(14),
+        id: CommandId(16),
         name: "client|no-evict",
         title: "CLIENT NO-EVICT",
         word: "NO-EVICT",
@@ -725,7 +815,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(15),
+        id: CommandId(17),
         name: "client|no-touch",
         title: "CLIENT NO-TOUCH",
         word: "NO-TOUCH",
@@ -759,7 +849,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(16),
+        id: CommandId(18),
         name: "client|pause",
         title: "CLIENT PAUSE",
         word: "PAUSE",
@@ -794,7 +884,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(17),
+        id: CommandId(19),
         name: "client|reply",
         title: "CLIENT REPLY",
         word: "REPLY",
@@ -829,7 +919,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(18),
+        id: CommandId(20),
         name: "client|setinfo",
         title: "CLIENT SETINFO",
         word: "SETINFO",
@@ -864,7 +954,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(19),
+        id: CommandId(21),
         name: "client|setname",
         title: "CLIENT SETNAME",
         word: "SETNAME",
@@ -896,7 +986,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(20),
+        id: CommandId(22),
         name: "client|tracking",
         title: "CLIENT TRACKING",
         word: "TRACKING",
@@ -936,7 +1026,71 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(21),
+        id: CommandId(23),
+        name: "client|trackinginfo",
+        title: "CLIENT TRACKINGINFO",
+        word: "TRACKINGINFO",
+        summary: "Describes the client caching of this connection.",
+        group: Group::Connection,
+        since: "6.2.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x1a0),
+        categories: Categories(0x48000),
+        tips: &[],
+        replies: &[ReplyKind::Map],
+        template: None,
+        container: Some(CommandId(7)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "CLIENT TRACKINGINFO", reply: "1# \"flags\" => 1~ \"off\"\n2# \"redirect\" => (integer) -1\n3# \"prefixes\" => (empty array)", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(24),
+        name: "client|unblock",
+        title: "CLIENT UNBLOCK",
+        word: "UNBLOCK",
+        summary: "Ends the wait of a client in a blocking command.",
+        group: Group::Connection,
+        since: "5.0.0",
+        complexity: "O(1)",
+        arity: -3,
+        flags: Flags(0x1a8),
+        categories: Categories(0x6a000),
+        tips: &[],
+        replies: &[ReplyKind::Integer, ReplyKind::Error],
+        template: None,
+        container: Some(CommandId(7)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "client-id", kind: Kind::Integer, display: "client-id", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "unblock-type", kind: Kind::OneOf, display: "unblock-type", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "timeout", kind: Kind::PureToken, display: "timeout", token: Some("TIMEOUT"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "error", kind: Kind::PureToken, display: "error", token: Some("ERROR"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            ] },
+        ],
+        examples: &[
+            Example { run: "CLIENT UNBLOCK 999999999", reply: "(integer) 0", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(25),
         name: "client|unpause",
         title: "CLIENT UNPAUSE",
         word: "UNPAUSE",
@@ -965,7 +1119,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(22),
+        id: CommandId(26),
         name: "command",
         title: "COMMAND",
         word: "COMMAND",
@@ -980,7 +1134,7 @@ pub static SPECS: [Spec; 145] = [
         replies: &[ReplyKind::Array],
         template: None,
         container: None,
-        subcommands: &[CommandId(23), CommandId(24), CommandId(25), CommandId(26), CommandId(27), CommandId(28), CommandId(29)],
+        subcommands: &[CommandId(27), CommandId(28), CommandId(29), CommandId(30), CommandId(31), CommandId(32), CommandId(33)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -994,7 +1148,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(23),
+        id: CommandId(27),
         name: "command|count",
         title: "COMMAND COUNT",
         word: "COUNT",
@@ -1008,7 +1162,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(22)),
+        container: Some(CommandId(26)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1023,7 +1177,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(24),
+        id: CommandId(28),
         name: "command|docs",
         title: "COMMAND DOCS",
         word: "DOCS",
@@ -1037,7 +1191,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(22)),
+        container: Some(CommandId(26)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1054,7 +1208,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(25),
+        id: CommandId(29),
         name: "command|getkeys",
         title: "COMMAND GETKEYS",
         word: "GETKEYS",
@@ -1068,7 +1222,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(22)),
+        container: Some(CommandId(26)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1087,7 +1241,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(26),
+        id: CommandId(30),
         name: "command|getkeysandflags",
         title: "COMMAND GETKEYSANDFLAGS",
         word: "GETKEYSANDFLAGS",
@@ -1101,7 +1255,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(22)),
+        container: Some(CommandId(26)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1119,7 +1273,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(27),
+        id: CommandId(31),
         name: "command|help",
         title: "COMMAND HELP",
         word: "HELP",
@@ -1133,7 +1287,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(22)),
+        container: Some(CommandId(26)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1148,7 +1302,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(28),
+        id: CommandId(32),
         name: "command|info",
         title: "COMMAND INFO",
         word: "INFO",
@@ -1162,7 +1316,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(22)),
+        container: Some(CommandId(26)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1180,7 +1334,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(29),
+        id: CommandId(33),
         name: "command|list",
         title: "COMMAND LIST",
         word: "LIST",
@@ -1194,7 +1348,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(22)),
+        container: Some(CommandId(26)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1215,7 +1369,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(30),
+        id: CommandId(34),
         name: "config",
         title: "CONFIG",
         word: "CONFIG",
@@ -1230,7 +1384,7 @@ pub static SPECS: [Spec; 145] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(31), CommandId(32), CommandId(33), CommandId(34)],
+        subcommands: &[CommandId(35), CommandId(36), CommandId(37), CommandId(38), CommandId(39)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -1244,7 +1398,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(31),
+        id: CommandId(35),
         name: "config|get",
         title: "CONFIG GET",
         word: "GET",
@@ -1258,7 +1412,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(30)),
+        container: Some(CommandId(34)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1275,7 +1429,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(32),
+        id: CommandId(36),
         name: "config|help",
         title: "CONFIG HELP",
         word: "HELP",
@@ -1289,7 +1443,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(30)),
+        container: Some(CommandId(34)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1304,7 +1458,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(33),
+        id: CommandId(37),
         name: "config|resetstat",
         title: "CONFIG RESETSTAT",
         word: "RESETSTAT",
@@ -1318,7 +1472,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(30)),
+        container: Some(CommandId(34)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1333,7 +1487,36 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(34),
+        id: CommandId(38),
+        name: "config|rewrite",
+        title: "CONFIG REWRITE",
+        word: "REWRITE",
+        summary: "Writes the settings into the configuration file.",
+        group: Group::Server,
+        since: "2.8.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x1a8),
+        categories: Categories(0x2a000),
+        tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
+        replies: &[ReplyKind::Status, ReplyKind::Error],
+        template: None,
+        container: Some(CommandId(34)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "CONFIG REWRITE", reply: "(error) ERR The server is running without a config file", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(39),
         name: "config|set",
         title: "CONFIG SET",
         word: "SET",
@@ -1347,7 +1530,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(30)),
+        container: Some(CommandId(34)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1367,7 +1550,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(35),
+        id: CommandId(40),
         name: "copy",
         title: "COPY",
         word: "COPY",
@@ -1407,7 +1590,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(36),
+        id: CommandId(41),
         name: "dbsize",
         title: "DBSIZE",
         word: "DBSIZE",
@@ -1437,7 +1620,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(37),
+        id: CommandId(42),
         name: "debug",
         title: "DEBUG",
         word: "DEBUG",
@@ -1452,7 +1635,7 @@ pub static SPECS: [Spec; 145] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(38), CommandId(39), CommandId(40), CommandId(41)],
+        subcommands: &[CommandId(43), CommandId(44), CommandId(45), CommandId(46)],
         lumped_errors: true,
         doc_flags: &["syscmd"],
         deprecated_since: None,
@@ -1466,7 +1649,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(38),
+        id: CommandId(43),
         name: "debug|help",
         title: "DEBUG HELP",
         word: "HELP",
@@ -1480,7 +1663,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(37)),
+        container: Some(CommandId(42)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1495,7 +1678,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(39),
+        id: CommandId(44),
         name: "debug|log",
         title: "DEBUG LOG",
         word: "LOG",
@@ -1509,7 +1692,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(37)),
+        container: Some(CommandId(42)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1526,7 +1709,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(40),
+        id: CommandId(45),
         name: "debug|set-active-expire",
         title: "DEBUG SET-ACTIVE-EXPIRE",
         word: "SET-ACTIVE-EXPIRE",
@@ -1540,7 +1723,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(37)),
+        container: Some(CommandId(42)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1557,7 +1740,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(41),
+        id: CommandId(46),
         name: "debug|sleep",
         title: "DEBUG SLEEP",
         word: "SLEEP",
@@ -1571,7 +1754,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(37)),
+        container: Some(CommandId(42)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1588,7 +1771,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(42),
+        id: CommandId(47),
         name: "decr",
         title: "DECR",
         word: "DECR",
@@ -1622,7 +1805,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(43),
+        id: CommandId(48),
         name: "decrby",
         title: "DECRBY",
         word: "DECRBY",
@@ -1657,7 +1840,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(44),
+        id: CommandId(49),
         name: "del",
         title: "DEL",
         word: "DEL",
@@ -1691,7 +1874,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(45),
+        id: CommandId(50),
         name: "discard",
         title: "DISCARD",
         word: "DISCARD",
@@ -1722,7 +1905,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(46),
+        id: CommandId(51),
         name: "echo",
         title: "ECHO",
         word: "ECHO",
@@ -1753,7 +1936,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(47),
+        id: CommandId(52),
         name: "exec",
         title: "EXEC",
         word: "EXEC",
@@ -1785,7 +1968,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(48),
+        id: CommandId(53),
         name: "exists",
         title: "EXISTS",
         word: "EXISTS",
@@ -1819,7 +2002,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(49),
+        id: CommandId(54),
         name: "expire",
         title: "EXPIRE",
         word: "EXPIRE",
@@ -1862,7 +2045,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(50),
+        id: CommandId(55),
         name: "expireat",
         title: "EXPIREAT",
         word: "EXPIREAT",
@@ -1904,7 +2087,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(51),
+        id: CommandId(56),
         name: "expiretime",
         title: "EXPIRETIME",
         word: "EXPIRETIME",
@@ -1940,7 +2123,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(52),
+        id: CommandId(57),
         name: "flushall",
         title: "FLUSHALL",
         word: "FLUSHALL",
@@ -1975,7 +2158,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(53),
+        id: CommandId(58),
         name: "flushdb",
         title: "FLUSHDB",
         word: "FLUSHDB",
@@ -2011,7 +2194,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(54),
+        id: CommandId(59),
         name: "function",
         title: "FUNCTION",
         word: "FUNCTION",
@@ -2026,7 +2209,7 @@ pub static SPECS: [Spec; 145] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(55), CommandId(56), CommandId(57), CommandId(58)],
+        subcommands: &[CommandId(60), CommandId(61), CommandId(62), CommandId(63)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2040,7 +2223,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(55),
+        id: CommandId(60),
         name: "function|flush",
         title: "FUNCTION FLUSH",
         word: "FLUSH",
@@ -2054,7 +2237,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(54)),
+        container: Some(CommandId(59)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2074,7 +2257,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(56),
+        id: CommandId(61),
         name: "function|help",
         title: "FUNCTION HELP",
         word: "HELP",
@@ -2088,7 +2271,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(54)),
+        container: Some(CommandId(59)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2103,7 +2286,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(57),
+        id: CommandId(62),
         name: "function|list",
         title: "FUNCTION LIST",
         word: "LIST",
@@ -2117,7 +2300,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(54)),
+        container: Some(CommandId(59)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2135,7 +2318,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(58),
+        id: CommandId(63),
         name: "function|stats",
         title: "FUNCTION STATS",
         word: "STATS",
@@ -2149,7 +2332,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(54)),
+        container: Some(CommandId(59)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2164,7 +2347,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(59),
+        id: CommandId(64),
         name: "get",
         title: "GET",
         word: "GET",
@@ -2199,7 +2382,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(60),
+        id: CommandId(65),
         name: "getbit",
         title: "GETBIT",
         word: "GETBIT",
@@ -2235,7 +2418,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(61),
+        id: CommandId(66),
         name: "getdel",
         title: "GETDEL",
         word: "GETDEL",
@@ -2270,7 +2453,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(62),
+        id: CommandId(67),
         name: "getex",
         title: "GETEX",
         word: "GETEX",
@@ -2313,7 +2496,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(63),
+        id: CommandId(68),
         name: "getrange",
         title: "GETRANGE",
         word: "GETRANGE",
@@ -2350,7 +2533,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(64),
+        id: CommandId(69),
         name: "getset",
         title: "GETSET",
         word: "GETSET",
@@ -2386,7 +2569,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(65),
+        id: CommandId(70),
         name: "hello",
         title: "HELLO",
         word: "HELLO",
@@ -2424,7 +2607,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(66),
+        id: CommandId(71),
         name: "incr",
         title: "INCR",
         word: "INCR",
@@ -2459,7 +2642,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(67),
+        id: CommandId(72),
         name: "incrby",
         title: "INCRBY",
         word: "INCRBY",
@@ -2494,7 +2677,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(68),
+        id: CommandId(73),
         name: "incrbyfloat",
         title: "INCRBYFLOAT",
         word: "INCRBYFLOAT",
@@ -2530,7 +2713,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(69),
+        id: CommandId(74),
         name: "info",
         title: "INFO",
         word: "INFO",
@@ -2561,7 +2744,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(70),
+        id: CommandId(75),
         name: "keys",
         title: "KEYS",
         word: "KEYS",
@@ -2593,7 +2776,247 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(71),
+        id: CommandId(76),
+        name: "latency",
+        title: "LATENCY",
+        word: "LATENCY",
+        summary: "Groups the commands about what takes long.",
+        group: Group::Server,
+        since: "2.8.13",
+        complexity: "As its subcommand says",
+        arity: -2,
+        flags: Flags(0x0),
+        categories: Categories(0x8000),
+        tips: &[],
+        replies: &[ReplyKind::Error],
+        template: None,
+        container: None,
+        subcommands: &[CommandId(77), CommandId(78), CommandId(79), CommandId(80), CommandId(81), CommandId(82), CommandId(83)],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "LATENCY HISTORY nosuch", reply: "(empty array)", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(77),
+        name: "latency|doctor",
+        title: "LATENCY DOCTOR",
+        word: "DOCTOR",
+        summary: "Explains the spikes that were seen, in sentences.",
+        group: Group::Server,
+        since: "2.8.13",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x1a8),
+        categories: Categories(0x2a000),
+        tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
+        replies: &[ReplyKind::Verbatim],
+        template: None,
+        container: Some(CommandId(76)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "LATENCY DOCTOR", reply: "\"Latency monitoring is off. ...\"", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(78),
+        name: "latency|graph",
+        title: "LATENCY GRAPH",
+        word: "GRAPH",
+        summary: "Draws the spikes of an event as text.",
+        group: Group::Server,
+        since: "2.8.13",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x1a8),
+        categories: Categories(0x2a000),
+        tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
+        replies: &[ReplyKind::Verbatim, ReplyKind::Error],
+        template: None,
+        container: Some(CommandId(76)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "event", kind: Kind::String, display: "event", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "LATENCY GRAPH nosuch", reply: "(error) ERR No samples available for event 'nosuch'", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(79),
+        name: "latency|help",
+        title: "LATENCY HELP",
+        word: "HELP",
+        summary: "Lists the subcommands of LATENCY.",
+        group: Group::Server,
+        since: "2.8.13",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x180),
+        categories: Categories(0x8000),
+        tips: &[],
+        replies: &[ReplyKind::Array],
+        template: None,
+        container: Some(CommandId(76)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "LATENCY HELP", reply: "1) LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\n2) ...", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(80),
+        name: "latency|histogram",
+        title: "LATENCY HISTOGRAM",
+        word: "HISTOGRAM",
+        summary: "Counts how long calls of commands took.",
+        group: Group::Server,
+        since: "7.0.0",
+        complexity: "O(N), N commands answered",
+        arity: -2,
+        flags: Flags(0x1a8),
+        categories: Categories(0x2a000),
+        tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
+        replies: &[ReplyKind::Map],
+        template: None,
+        container: Some(CommandId(76)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "command", kind: Kind::String, display: "command", token: None, key: None, optional: true, multiple: true, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "LATENCY HISTOGRAM get", reply: "1# \"get\" => 1# \"calls\" => (integer) 3\n   2# \"histogram_usec\" => 1# (integer) 1 => (integer) 3", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(81),
+        name: "latency|history",
+        title: "LATENCY HISTORY",
+        word: "HISTORY",
+        summary: "Tells when an event took long, and how long.",
+        group: Group::Server,
+        since: "2.8.13",
+        complexity: "O(1)",
+        arity: 3,
+        flags: Flags(0x1a8),
+        categories: Categories(0x2a000),
+        tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
+        replies: &[ReplyKind::Array],
+        template: None,
+        container: Some(CommandId(76)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "event", kind: Kind::String, display: "event", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "LATENCY HISTORY nosuch", reply: "(empty array)", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(82),
+        name: "latency|latest",
+        title: "LATENCY LATEST",
+        word: "LATEST",
+        summary: "Tells the last and the worst spike of each event.",
+        group: Group::Server,
+        since: "2.8.13",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x1a8),
+        categories: Categories(0x2a000),
+        tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
+        replies: &[ReplyKind::Array],
+        template: None,
+        container: Some(CommandId(76)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "LATENCY LATEST", reply: "(empty array)", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(83),
+        name: "latency|reset",
+        title: "LATENCY RESET",
+        word: "RESET",
+        summary: "Forgets the spikes of some events, or of all.",
+        group: Group::Server,
+        since: "2.8.13",
+        complexity: "O(1)",
+        arity: -2,
+        flags: Flags(0x1a8),
+        categories: Categories(0x2a000),
+        tips: &["request_policy:all_nodes", "response_policy:agg_sum"],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: Some(CommandId(76)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "event", kind: Kind::String, display: "event", token: None, key: None, optional: true, multiple: true, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "LATENCY RESET nosuch", reply: "(integer) 0", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(84),
         name: "lcs",
         title: "LCS",
         word: "LCS",
@@ -2633,7 +3056,248 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(72),
+        id: CommandId(85),
+        name: "lolwut",
+        title: "LOLWUT",
+        word: "LOLWUT",
+        summary: "Draws a little and tells the version.",
+        group: Group::Server,
+        since: "5.0.0",
+        complexity: "",
+        arity: -1,
+        flags: Flags(0x402),
+        categories: Categories(0x4002),
+        tips: &[],
+        replies: &[ReplyKind::Verbatim],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "version", kind: Kind::Integer, display: "version", token: Some("VERSION"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "LOLWUT VERSION 1", reply: "\"goblin ver. 0.1.0\\n\"", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(86),
+        name: "memory",
+        title: "MEMORY",
+        word: "MEMORY",
+        summary: "Groups the commands about memory.",
+        group: Group::Server,
+        since: "4.0.0",
+        complexity: "As its subcommand says",
+        arity: -2,
+        flags: Flags(0x0),
+        categories: Categories(0x8000),
+        tips: &[],
+        replies: &[ReplyKind::Error],
+        template: None,
+        container: None,
+        subcommands: &[CommandId(87), CommandId(88), CommandId(89), CommandId(90), CommandId(91), CommandId(92)],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "MEMORY USAGE nokey", reply: "(nil)", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(87),
+        name: "memory|doctor",
+        title: "MEMORY DOCTOR",
+        word: "DOCTOR",
+        summary: "Explains the use of memory, in sentences.",
+        group: Group::Server,
+        since: "4.0.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x0),
+        categories: Categories(0x8000),
+        tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
+        replies: &[ReplyKind::Verbatim],
+        template: None,
+        container: Some(CommandId(86)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "MEMORY DOCTOR", reply: "\"Nothing to report ...\"", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(88),
+        name: "memory|help",
+        title: "MEMORY HELP",
+        word: "HELP",
+        summary: "Lists the subcommands of MEMORY.",
+        group: Group::Server,
+        since: "4.0.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x180),
+        categories: Categories(0x8000),
+        tips: &[],
+        replies: &[ReplyKind::Array],
+        template: None,
+        container: Some(CommandId(86)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "MEMORY HELP", reply: "1) MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\n2) ...", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(89),
+        name: "memory|malloc-stats",
+        title: "MEMORY MALLOC-STATS",
+        word: "MALLOC-STATS",
+        summary: "Shows the report of the memory allocator.",
+        group: Group::Server,
+        since: "4.0.0",
+        complexity: "Depends on the memory in use",
+        arity: 2,
+        flags: Flags(0x0),
+        categories: Categories(0x8000),
+        tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
+        replies: &[ReplyKind::Verbatim],
+        template: None,
+        container: Some(CommandId(86)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "MEMORY MALLOC-STATS", reply: "\"___ Begin jemalloc statistics ___ ...\"", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(90),
+        name: "memory|purge",
+        title: "MEMORY PURGE",
+        word: "PURGE",
+        summary: "Gives unused memory back to the system.",
+        group: Group::Server,
+        since: "4.0.0",
+        complexity: "Depends on the memory in use",
+        arity: 2,
+        flags: Flags(0x0),
+        categories: Categories(0x8000),
+        tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
+        replies: &[ReplyKind::Status],
+        template: None,
+        container: Some(CommandId(86)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "MEMORY PURGE", reply: "OK", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(91),
+        name: "memory|stats",
+        title: "MEMORY STATS",
+        word: "STATS",
+        summary: "Tells what takes how much memory.",
+        group: Group::Server,
+        since: "4.0.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x0),
+        categories: Categories(0x8000),
+        tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
+        replies: &[ReplyKind::Map],
+        template: None,
+        container: Some(CommandId(86)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "MEMORY STATS", reply: "1# \"peak.allocated\" => (integer) 1219728\n2# ...", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(92),
+        name: "memory|usage",
+        title: "MEMORY USAGE",
+        word: "USAGE",
+        summary: "Tells how many bytes a key and its value take.",
+        group: Group::Server,
+        since: "4.0.0",
+        complexity: "O(N), N parts of a large value",
+        arity: -3,
+        flags: Flags(0x2),
+        categories: Categories(0x8002),
+        tips: &[],
+        replies: &[ReplyKind::Integer, ReplyKind::Nil],
+        template: None,
+        container: Some(CommandId(86)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 2, last: 2, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x1), begin: 2, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "count", kind: Kind::Integer, display: "count", token: Some("SAMPLES"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "MEMORY USAGE nokey", reply: "(nil)", varies: false },
+            Example { run: "SET k v", reply: "OK", varies: false },
+            Example { run: "MEMORY USAGE k", reply: "(integer) 49", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(93),
         name: "mget",
         title: "MGET",
         word: "MGET",
@@ -2667,7 +3331,36 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(73),
+        id: CommandId(94),
+        name: "monitor",
+        title: "MONITOR",
+        word: "MONITOR",
+        summary: "Shows every command the server executes.",
+        group: Group::Server,
+        since: "1.0.0",
+        complexity: "",
+        arity: 1,
+        flags: Flags(0x1a8),
+        categories: Categories(0x2a000),
+        tips: &[],
+        replies: &[ReplyKind::Status, ReplyKind::None],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "MONITOR", reply: "OK", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(95),
         name: "move",
         title: "MOVE",
         word: "MOVE",
@@ -2703,7 +3396,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(74),
+        id: CommandId(96),
         name: "mset",
         title: "MSET",
         word: "MSET",
@@ -2740,7 +3433,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(75),
+        id: CommandId(97),
         name: "msetnx",
         title: "MSETNX",
         word: "MSETNX",
@@ -2778,7 +3471,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(76),
+        id: CommandId(98),
         name: "multi",
         title: "MULTI",
         word: "MULTI",
@@ -2809,7 +3502,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(77),
+        id: CommandId(99),
         name: "object",
         title: "OBJECT",
         word: "OBJECT",
@@ -2824,7 +3517,7 @@ pub static SPECS: [Spec; 145] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(78), CommandId(79), CommandId(80), CommandId(81), CommandId(82)],
+        subcommands: &[CommandId(100), CommandId(101), CommandId(102), CommandId(103), CommandId(104)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2838,7 +3531,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(78),
+        id: CommandId(100),
         name: "object|encoding",
         title: "OBJECT ENCODING",
         word: "ENCODING",
@@ -2852,7 +3545,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Bulk, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(99)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2874,7 +3567,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(79),
+        id: CommandId(101),
         name: "object|freq",
         title: "OBJECT FREQ",
         word: "FREQ",
@@ -2888,7 +3581,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(99)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2908,7 +3601,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(80),
+        id: CommandId(102),
         name: "object|help",
         title: "OBJECT HELP",
         word: "HELP",
@@ -2922,7 +3615,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(99)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2937,7 +3630,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(81),
+        id: CommandId(103),
         name: "object|idletime",
         title: "OBJECT IDLETIME",
         word: "IDLETIME",
@@ -2951,7 +3644,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(99)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2972,7 +3665,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(82),
+        id: CommandId(104),
         name: "object|refcount",
         title: "OBJECT REFCOUNT",
         word: "REFCOUNT",
@@ -2986,7 +3679,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(99)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3007,7 +3700,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(83),
+        id: CommandId(105),
         name: "persist",
         title: "PERSIST",
         word: "PERSIST",
@@ -3042,7 +3735,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(84),
+        id: CommandId(106),
         name: "pexpire",
         title: "PEXPIRE",
         word: "PEXPIRE",
@@ -3084,7 +3777,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(85),
+        id: CommandId(107),
         name: "pexpireat",
         title: "PEXPIREAT",
         word: "PEXPIREAT",
@@ -3125,7 +3818,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(86),
+        id: CommandId(108),
         name: "pexpiretime",
         title: "PEXPIRETIME",
         word: "PEXPIRETIME",
@@ -3161,7 +3854,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(87),
+        id: CommandId(109),
         name: "ping",
         title: "PING",
         word: "PING",
@@ -3193,7 +3886,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(88),
+        id: CommandId(110),
         name: "psetex",
         title: "PSETEX",
         word: "PSETEX",
@@ -3229,7 +3922,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(89),
+        id: CommandId(111),
         name: "psubscribe",
         title: "PSUBSCRIBE",
         word: "PSUBSCRIBE",
@@ -3260,7 +3953,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(90),
+        id: CommandId(112),
         name: "pttl",
         title: "PTTL",
         word: "PTTL",
@@ -3295,7 +3988,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(91),
+        id: CommandId(113),
         name: "publish",
         title: "PUBLISH",
         word: "PUBLISH",
@@ -3327,7 +4020,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(92),
+        id: CommandId(114),
         name: "pubsub",
         title: "PUBSUB",
         word: "PUBSUB",
@@ -3342,7 +4035,7 @@ pub static SPECS: [Spec; 145] = [
         replies: &[ReplyKind::Error],
         template: Some(101),
         container: None,
-        subcommands: &[CommandId(93), CommandId(94), CommandId(95), CommandId(96), CommandId(97), CommandId(98)],
+        subcommands: &[CommandId(115), CommandId(116), CommandId(117), CommandId(118), CommandId(119), CommandId(120)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -3356,7 +4049,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(93),
+        id: CommandId(115),
         name: "pubsub|channels",
         title: "PUBSUB CHANNELS",
         word: "CHANNELS",
@@ -3370,7 +4063,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(92)),
+        container: Some(CommandId(114)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3387,7 +4080,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(94),
+        id: CommandId(116),
         name: "pubsub|help",
         title: "PUBSUB HELP",
         word: "HELP",
@@ -3401,7 +4094,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(92)),
+        container: Some(CommandId(114)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3416,7 +4109,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(95),
+        id: CommandId(117),
         name: "pubsub|numpat",
         title: "PUBSUB NUMPAT",
         word: "NUMPAT",
@@ -3430,7 +4123,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(92)),
+        container: Some(CommandId(114)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3445,7 +4138,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(96),
+        id: CommandId(118),
         name: "pubsub|numsub",
         title: "PUBSUB NUMSUB",
         word: "NUMSUB",
@@ -3459,7 +4152,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(92)),
+        container: Some(CommandId(114)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3476,7 +4169,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(97),
+        id: CommandId(119),
         name: "pubsub|shardchannels",
         title: "PUBSUB SHARDCHANNELS",
         word: "SHARDCHANNELS",
@@ -3490,7 +4183,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(92)),
+        container: Some(CommandId(114)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3507,7 +4200,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(98),
+        id: CommandId(120),
         name: "pubsub|shardnumsub",
         title: "PUBSUB SHARDNUMSUB",
         word: "SHARDNUMSUB",
@@ -3521,7 +4214,7 @@ pub static SPECS: [Spec; 145] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(92)),
+        container: Some(CommandId(114)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3538,7 +4231,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(99),
+        id: CommandId(121),
         name: "punsubscribe",
         title: "PUNSUBSCRIBE",
         word: "PUNSUBSCRIBE",
@@ -3569,7 +4262,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(100),
+        id: CommandId(122),
         name: "quit",
         title: "QUIT",
         word: "QUIT",
@@ -3598,7 +4291,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(101),
+        id: CommandId(123),
         name: "randomkey",
         title: "RANDOMKEY",
         word: "RANDOMKEY",
@@ -3629,7 +4322,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(102),
+        id: CommandId(124),
         name: "rename",
         title: "RENAME",
         word: "RENAME",
@@ -3667,7 +4360,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(103),
+        id: CommandId(125),
         name: "renamenx",
         title: "RENAMENX",
         word: "RENAMENX",
@@ -3704,7 +4397,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(104),
+        id: CommandId(126),
         name: "reset",
         title: "RESET",
         word: "RESET",
@@ -3733,7 +4426,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(105),
+        id: CommandId(127),
         name: "sadd",
         title: "SADD",
         word: "SADD",
@@ -3768,7 +4461,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(106),
+        id: CommandId(128),
         name: "scan",
         title: "SCAN",
         word: "SCAN",
@@ -3803,7 +4496,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(107),
+        id: CommandId(129),
         name: "scard",
         title: "SCARD",
         word: "SCARD",
@@ -3838,7 +4531,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(108),
+        id: CommandId(130),
         name: "sdiff",
         title: "SDIFF",
         word: "SDIFF",
@@ -3873,7 +4566,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(109),
+        id: CommandId(131),
         name: "sdiffstore",
         title: "SDIFFSTORE",
         word: "SDIFFSTORE",
@@ -3910,7 +4603,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(110),
+        id: CommandId(132),
         name: "select",
         title: "SELECT",
         word: "SELECT",
@@ -3942,7 +4635,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(111),
+        id: CommandId(133),
         name: "set",
         title: "SET",
         word: "SET",
@@ -3991,7 +4684,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(112),
+        id: CommandId(134),
         name: "setbit",
         title: "SETBIT",
         word: "SETBIT",
@@ -4028,7 +4721,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(113),
+        id: CommandId(135),
         name: "setex",
         title: "SETEX",
         word: "SETEX",
@@ -4065,7 +4758,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(114),
+        id: CommandId(136),
         name: "setnx",
         title: "SETNX",
         word: "SETNX",
@@ -4101,7 +4794,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(115),
+        id: CommandId(137),
         name: "setrange",
         title: "SETRANGE",
         word: "SETRANGE",
@@ -4138,7 +4831,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(116),
+        id: CommandId(138),
         name: "shutdown",
         title: "SHUTDOWN",
         word: "SHUTDOWN",
@@ -4175,7 +4868,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(117),
+        id: CommandId(139),
         name: "sinter",
         title: "SINTER",
         word: "SINTER",
@@ -4210,7 +4903,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(118),
+        id: CommandId(140),
         name: "sintercard",
         title: "SINTERCARD",
         word: "SINTERCARD",
@@ -4248,7 +4941,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(119),
+        id: CommandId(141),
         name: "sinterstore",
         title: "SINTERSTORE",
         word: "SINTERSTORE",
@@ -4285,7 +4978,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(120),
+        id: CommandId(142),
         name: "sismember",
         title: "SISMEMBER",
         word: "SISMEMBER",
@@ -4321,7 +5014,154 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(121),
+        id: CommandId(143),
+        name: "slowlog",
+        title: "SLOWLOG",
+        word: "SLOWLOG",
+        summary: "Groups the commands about slow executions.",
+        group: Group::Server,
+        since: "2.2.12",
+        complexity: "As its subcommand says",
+        arity: -2,
+        flags: Flags(0x0),
+        categories: Categories(0x8000),
+        tips: &[],
+        replies: &[ReplyKind::Error],
+        template: None,
+        container: None,
+        subcommands: &[CommandId(144), CommandId(145), CommandId(146), CommandId(147)],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "SLOWLOG LEN", reply: "(integer) 0", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(144),
+        name: "slowlog|get",
+        title: "SLOWLOG GET",
+        word: "GET",
+        summary: "Tells the latest slow executions, newest first.",
+        group: Group::Server,
+        since: "2.2.12",
+        complexity: "O(N), N entries answered",
+        arity: -2,
+        flags: Flags(0x188),
+        categories: Categories(0x2a000),
+        tips: &["request_policy:all_nodes", "nondeterministic_output"],
+        replies: &[ReplyKind::Array],
+        template: None,
+        container: Some(CommandId(143)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[("4.0.0", "Entries tell the client's address and name.")],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "count", kind: Kind::Integer, display: "count", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SLOWLOG GET 0", reply: "(empty array)", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(145),
+        name: "slowlog|help",
+        title: "SLOWLOG HELP",
+        word: "HELP",
+        summary: "Lists the subcommands of SLOWLOG.",
+        group: Group::Server,
+        since: "6.2.0",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x180),
+        categories: Categories(0x8000),
+        tips: &[],
+        replies: &[ReplyKind::Array],
+        template: None,
+        container: Some(CommandId(143)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "SLOWLOG HELP", reply: "1) SLOWLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\n2) ...", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(146),
+        name: "slowlog|len",
+        title: "SLOWLOG LEN",
+        word: "LEN",
+        summary: "Counts the slow executions that are kept.",
+        group: Group::Server,
+        since: "2.2.12",
+        complexity: "O(1)",
+        arity: 2,
+        flags: Flags(0x188),
+        categories: Categories(0x2a000),
+        tips: &["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"],
+        replies: &[ReplyKind::Integer],
+        template: None,
+        container: Some(CommandId(143)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "SLOWLOG LEN", reply: "(integer) 0", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(147),
+        name: "slowlog|reset",
+        title: "SLOWLOG RESET",
+        word: "RESET",
+        summary: "Forgets the slow executions that are kept.",
+        group: Group::Server,
+        since: "2.2.12",
+        complexity: "O(N), N entries kept",
+        arity: 2,
+        flags: Flags(0x188),
+        categories: Categories(0x2a000),
+        tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
+        replies: &[ReplyKind::Status],
+        template: None,
+        container: Some(CommandId(143)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[],
+        examples: &[
+            Example { run: "SLOWLOG RESET", reply: "OK", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(148),
         name: "smembers",
         title: "SMEMBERS",
         word: "SMEMBERS",
@@ -4355,7 +5195,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(122),
+        id: CommandId(149),
         name: "smismember",
         title: "SMISMEMBER",
         word: "SMISMEMBER",
@@ -4390,7 +5230,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(123),
+        id: CommandId(150),
         name: "smove",
         title: "SMOVE",
         word: "SMOVE",
@@ -4428,7 +5268,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(124),
+        id: CommandId(151),
         name: "spop",
         title: "SPOP",
         word: "SPOP",
@@ -4464,7 +5304,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(125),
+        id: CommandId(152),
         name: "spublish",
         title: "SPUBLISH",
         word: "SPUBLISH",
@@ -4498,7 +5338,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(126),
+        id: CommandId(153),
         name: "srandmember",
         title: "SRANDMEMBER",
         word: "SRANDMEMBER",
@@ -4534,7 +5374,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(127),
+        id: CommandId(154),
         name: "srem",
         title: "SREM",
         word: "SREM",
@@ -4569,7 +5409,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(128),
+        id: CommandId(155),
         name: "sscan",
         title: "SSCAN",
         word: "SSCAN",
@@ -4606,7 +5446,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(129),
+        id: CommandId(156),
         name: "ssubscribe",
         title: "SSUBSCRIBE",
         word: "SSUBSCRIBE",
@@ -4639,7 +5479,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(130),
+        id: CommandId(157),
         name: "strlen",
         title: "STRLEN",
         word: "STRLEN",
@@ -4674,7 +5514,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(131),
+        id: CommandId(158),
         name: "subscribe",
         title: "SUBSCRIBE",
         word: "SUBSCRIBE",
@@ -4705,7 +5545,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(132),
+        id: CommandId(159),
         name: "substr",
         title: "SUBSTR",
         word: "SUBSTR",
@@ -4741,7 +5581,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(133),
+        id: CommandId(160),
         name: "sunion",
         title: "SUNION",
         word: "SUNION",
@@ -4776,7 +5616,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(134),
+        id: CommandId(161),
         name: "sunionstore",
         title: "SUNIONSTORE",
         word: "SUNIONSTORE",
@@ -4813,7 +5653,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(135),
+        id: CommandId(162),
         name: "sunsubscribe",
         title: "SUNSUBSCRIBE",
         word: "SUNSUBSCRIBE",
@@ -4846,7 +5686,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(136),
+        id: CommandId(163),
         name: "swapdb",
         title: "SWAPDB",
         word: "SWAPDB",
@@ -4881,7 +5721,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(137),
+        id: CommandId(164),
         name: "time",
         title: "TIME",
         word: "TIME",
@@ -4910,7 +5750,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(138),
+        id: CommandId(165),
         name: "touch",
         title: "TOUCH",
         word: "TOUCH",
@@ -4944,7 +5784,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(139),
+        id: CommandId(166),
         name: "ttl",
         title: "TTL",
         word: "TTL",
@@ -4979,7 +5819,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(140),
+        id: CommandId(167),
         name: "type",
         title: "TYPE",
         word: "TYPE",
@@ -5014,7 +5854,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(141),
+        id: CommandId(168),
         name: "unlink",
         title: "UNLINK",
         word: "UNLINK",
@@ -5048,7 +5888,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(142),
+        id: CommandId(169),
         name: "unsubscribe",
         title: "UNSUBSCRIBE",
         word: "UNSUBSCRIBE",
@@ -5079,7 +5919,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(143),
+        id: CommandId(170),
         name: "unwatch",
         title: "UNWATCH",
         word: "UNWATCH",
@@ -5109,7 +5949,7 @@ pub static SPECS: [Spec; 145] = [
         ],
     },
     Spec {
-        id: CommandId(144),
+        id: CommandId(171),
         name: "watch",
         title: "WATCH",
         word: "WATCH",
@@ -5148,68 +5988,68 @@ pub static SPECS: [Spec; 145] = [
 
 /// Ids by name hash, probed linearly; `u16::MAX` is an empty slot.
 pub(super) static SLOTS: [u16; 1024] = [
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 44, 65535,
+    65535, 65535, 91, 118, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 48, 65535, 65535, 99, 65535,
+    146, 65535, 65535, 65535, 65535, 31, 65535, 65535, 65535, 65535, 65535, 86, 65535, 65535, 65535, 65535,
+    65535, 65535, 111, 65535, 65535, 65535, 65535, 140, 65535, 65535, 65535, 65535, 78, 65535, 3, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 93, 65535, 112, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 77, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 134, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 24, 65535, 65535, 65535, 20, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 101, 65535, 65535, 162, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 42, 65535, 65535, 65535, 65535, 104, 65535, 65535, 65535,
+    37, 65535, 65535, 64, 65535, 65535, 65535, 65535, 120, 65535, 65535, 65535, 4, 65535, 65535, 65535,
+    65535, 106, 65535, 65535, 65535, 65535, 65535, 65535, 74, 65535, 65535, 61, 65535, 65535, 135, 65535,
+    108, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 7, 65535, 65535, 65535, 65535, 65535, 65535, 89, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 43, 65535, 65535, 77, 65535,
+    65535, 75, 65535, 58, 65535, 65535, 65535, 144, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 160, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 88, 65535, 68, 65535, 65535, 164, 52, 65535, 65535,
+    65535, 65535, 65535, 65535, 163, 138, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    63, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 41, 65535, 65535, 65535, 109, 94, 65535,
+    65535, 65535, 65535, 65535, 65535, 33, 65535, 65535, 65535, 65535, 65535, 65535, 35, 116, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 89, 65535, 65535, 65535, 65535, 78, 118, 65535, 65535, 65535, 65535, 65535, 3, 65535,
-    65535, 65535, 65535, 65535, 34, 65535, 65535, 65535, 65535, 97, 72, 65535, 90, 79, 65535, 65535,
-    65535, 65535, 56, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 112, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 18, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 135, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 94, 65535, 65535, 65535, 65535, 37, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 59, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 4, 65535, 65535, 65535,
-    65535, 84, 65535, 65535, 65535, 65535, 65535, 65535, 69, 65535, 65535, 65535, 65535, 65535, 113, 65535,
-    86, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 32, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 7, 65535, 33, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 23, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 70, 65535, 53, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 133, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 63, 65535, 65535, 137, 47, 65535, 65535,
-    65535, 65535, 65535, 65535, 136, 116, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 36, 39, 65535, 65535, 87, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 62, 65535, 65535, 65535, 65535, 65535, 142, 65535, 65535, 65535, 65535,
+    65535, 65535, 107, 1, 65535, 65535, 80, 76, 5, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 22, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 47, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 85, 40, 65535, 65535, 65535, 65535, 65535, 65535, 11, 65535, 28,
+    65535, 65535, 161, 65535, 65535, 65535, 65535, 65535, 128, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 70, 65535, 65535, 34, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 105, 19, 148, 65535, 6, 65535,
+    65535, 65535, 65535, 65535, 65535, 38, 96, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    73, 114, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 171, 65535, 83, 65535, 130, 65535, 65535,
+    100, 65535, 65535, 15, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 95, 65535, 65535, 65535,
+    84, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 36, 65535, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 80, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 120, 65535, 65535, 65535, 65535,
-    65535, 65535, 85, 1, 65535, 65535, 65535, 25, 5, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 20, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 42, 58, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 35, 41, 65535, 65535, 65535, 65535, 65535, 9, 65535, 65535,
-    65535, 65535, 134, 65535, 65535, 65535, 65535, 65535, 106, 65535, 65535, 65535, 55, 65535, 65535, 65535,
-    65535, 96, 65, 65535, 65535, 30, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 83, 17, 121, 65535, 6, 65535,
-    65535, 65535, 65535, 65535, 65535, 74, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    68, 92, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 144, 93, 65535, 65535, 108, 65535, 65535,
-    65535, 65535, 65535, 13, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 73, 65535, 65535, 65535,
-    71, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 95, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 11, 50, 110, 24, 52, 65535, 65535, 65535,
-    65535, 65535, 29, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 127, 125, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 99, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 57, 65535, 65535, 15, 65535, 65535, 65535, 12, 76,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 138, 65535, 65535, 65535, 65535, 65535, 132, 65535, 65535, 65535, 65535, 65535,
-    111, 65535, 65535, 65535, 65535, 64, 65535, 65535, 65535, 62, 65535, 65535, 142, 122, 65535, 65535,
-    65535, 65535, 65535, 65535, 19, 101, 65535, 65535, 98, 65535, 65535, 65535, 129, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 23, 65535, 65535, 65535, 65535, 65535, 88, 65535, 103, 65535, 65535,
-    65535, 117, 65535, 65535, 65535, 65535, 10, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 28, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 48, 65535, 65535, 82, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 66, 65535, 65535, 65535, 65535, 65535, 139, 65535, 128, 65535, 141, 67, 126,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 104, 65535, 65535, 65535, 65535, 65535, 22, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 21, 61, 119, 65535, 65535, 65535, 115, 65535, 65535, 65535,
-    26, 65535, 65535, 65535, 65535, 65535, 123, 130, 65535, 65535, 65535, 65535, 114, 65535, 65535, 65535,
-    65535, 65535, 65535, 40, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 143, 2,
-    8, 100, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 51, 45, 65535, 107, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 49, 65535, 105, 65535, 65535,
-    65535, 14, 65535, 65535, 65535, 65535, 16, 65535, 65535, 65535, 65535, 65535, 75, 27, 131, 38,
-    65535, 65535, 65535, 81, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 102, 140,
-    65535, 124, 65535, 65535, 60, 65535, 65535, 31, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 54, 44, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 46, 65535, 65535, 65535, 65535, 65535, 109, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 13, 30, 55, 57, 132, 65535, 65535, 65535,
+    65535, 65535, 65535, 103, 65535, 87, 65535, 65535, 65535, 65535, 65535, 65535, 154, 152, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 121, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 8, 117, 10, 65535, 17, 81, 65535, 65535, 14, 98,
+    29, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 165, 65535, 65535, 65535, 65535, 65535, 159, 65535, 65535, 65535, 65535, 65535,
+    133, 65535, 65535, 65535, 65535, 69, 65535, 65535, 65535, 67, 65535, 65535, 169, 149, 65535, 65535,
+    65535, 65535, 65535, 65535, 21, 123, 65535, 65535, 65535, 65535, 65535, 65535, 156, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 110, 65535, 46, 125, 65535,
+    65535, 139, 65535, 65535, 65535, 65535, 12, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    79, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 90, 65535,
+    65535, 65535, 65535, 65535, 53, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 71, 60, 65535, 65535, 65535, 65535, 166, 65535, 115, 145, 155, 72, 153,
+    168, 65535, 65535, 65535, 65535, 65535, 65535, 126, 65535, 65535, 65535, 32, 65535, 26, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 25, 66, 141, 65535, 65535, 65535, 137, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 147, 65535, 150, 157, 65535, 65535, 65535, 65535, 136, 65535, 65535, 65535,
+    65535, 39, 65535, 65535, 65535, 65535, 65535, 65535, 43, 65535, 119, 65535, 65535, 65535, 170, 2,
+    9, 122, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 102, 65535, 65535, 65535,
+    65535, 65535, 56, 50, 65535, 129, 65535, 65535, 65535, 65535, 65535, 143, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 54, 65535, 127, 65535, 65535,
+    65535, 16, 65535, 65535, 65535, 65535, 18, 65535, 65535, 45, 65535, 65535, 97, 65535, 158, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 82, 124, 167,
+    65535, 151, 65535, 65535, 65, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 92, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 59, 49, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 27, 65535, 65535, 51, 65535, 65535, 65535, 65535, 65535, 131, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 0, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 91, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 113, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
 ];

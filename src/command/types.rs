@@ -23,8 +23,12 @@ pub enum Command<'a> {
     Bitop(Bitop<'a>),
     /// BITPOS: Finds the first one or zero in a string.
     Bitpos(Bitpos<'a>),
+    /// CLIENT CACHING: Has the next command's keys tracked, or not.
+    ClientCaching(ClientCaching<'a>),
     /// CLIENT GETNAME: Tells the name of this connection.
     ClientGetname,
+    /// CLIENT GETREDIR: Tells where this client's invalidations go.
+    ClientGetredir,
     /// CLIENT HELP: Lists the subcommands of CLIENT.
     ClientHelp,
     /// CLIENT ID: Tells the id of this connection.
@@ -48,7 +52,11 @@ pub enum Command<'a> {
     /// CLIENT SETNAME: Names this connection.
     ClientSetname(ClientSetname<'a>),
     /// CLIENT TRACKING: Switches server-assisted client caching.
-    ClientTracking(ClientTracking<'a>),
+    ClientTracking(ClientTracking),
+    /// CLIENT TRACKINGINFO: Describes the client caching of this connection.
+    ClientTrackinginfo,
+    /// CLIENT UNBLOCK: Ends the wait of a client in a blocking command.
+    ClientUnblock(ClientUnblock),
     /// CLIENT UNPAUSE: Ends a pause.
     ClientUnpause,
     /// COMMAND: Describes every command.
@@ -73,6 +81,8 @@ pub enum Command<'a> {
     ConfigHelp,
     /// CONFIG RESETSTAT: Starts the counters of INFO anew.
     ConfigResetstat,
+    /// CONFIG REWRITE: Writes the settings into the configuration file.
+    ConfigRewrite,
     /// CONFIG SET: Changes settings, all of them or none.
     ConfigSet(ConfigSet<'a>),
     /// COPY: Copies a value and its expiry to another key.
@@ -143,10 +153,40 @@ pub enum Command<'a> {
     Info(Info<'a>),
     /// KEYS: Lists all keys that match a pattern.
     Keys(Keys<'a>),
+    /// LATENCY DOCTOR: Explains the spikes that were seen, in sentences.
+    LatencyDoctor,
+    /// LATENCY GRAPH: Draws the spikes of an event as text.
+    LatencyGraph(LatencyGraph<'a>),
+    /// LATENCY HELP: Lists the subcommands of LATENCY.
+    LatencyHelp,
+    /// LATENCY HISTOGRAM: Counts how long calls of commands took.
+    LatencyHistogram(LatencyHistogram<'a>),
+    /// LATENCY HISTORY: Tells when an event took long, and how long.
+    LatencyHistory(LatencyHistory<'a>),
+    /// LATENCY LATEST: Tells the last and the worst spike of each event.
+    LatencyLatest,
+    /// LATENCY RESET: Forgets the spikes of some events, or of all.
+    LatencyReset(LatencyReset<'a>),
     /// LCS: Finds what two strings have in common, in order.
     Lcs(Lcs<'a>),
+    /// LOLWUT: Draws a little and tells the version.
+    Lolwut(Lolwut),
+    /// MEMORY DOCTOR: Explains the use of memory, in sentences.
+    MemoryDoctor,
+    /// MEMORY HELP: Lists the subcommands of MEMORY.
+    MemoryHelp,
+    /// MEMORY MALLOC-STATS: Shows the report of the memory allocator.
+    MemoryMallocStats,
+    /// MEMORY PURGE: Gives unused memory back to the system.
+    MemoryPurge,
+    /// MEMORY STATS: Tells what takes how much memory.
+    MemoryStats,
+    /// MEMORY USAGE: Tells how many bytes a key and its value take.
+    MemoryUsage(MemoryUsage<'a>),
     /// MGET: Reads several string values at once.
     Mget(Mget<'a>),
+    /// MONITOR: Shows every command the server executes.
+    Monitor,
     /// MOVE: Moves a key to another database.
     Move(Move<'a>),
     /// MSET: Stores several strings, all in one step.
@@ -239,6 +279,14 @@ pub enum Command<'a> {
     Sinterstore(Sinterstore<'a>),
     /// SISMEMBER: Asks whether a set holds a member.
     Sismember(Sismember<'a>),
+    /// SLOWLOG GET: Tells the latest slow executions, newest first.
+    SlowlogGet(SlowlogGet),
+    /// SLOWLOG HELP: Lists the subcommands of SLOWLOG.
+    SlowlogHelp,
+    /// SLOWLOG LEN: Counts the slow executions that are kept.
+    SlowlogLen,
+    /// SLOWLOG RESET: Forgets the slow executions that are kept.
+    SlowlogReset,
     /// SMEMBERS: Lists all members of a set.
     Smembers(Smembers<'a>),
     /// SMISMEMBER: Asks for each given member whether a set holds it.
@@ -303,7 +351,9 @@ impl<'a> Command<'a> {
             CommandId::BITFIELD_RO => Command::BitfieldRo(BitfieldRo::parse(args)?),
             CommandId::BITOP => Command::Bitop(Bitop::parse(args)?),
             CommandId::BITPOS => Command::Bitpos(Bitpos::parse(args)?),
+            CommandId::CLIENT_CACHING => Command::ClientCaching(ClientCaching::parse(args)?),
             CommandId::CLIENT_GETNAME => Command::ClientGetname,
+            CommandId::CLIENT_GETREDIR => Command::ClientGetredir,
             CommandId::CLIENT_HELP => Command::ClientHelp,
             CommandId::CLIENT_ID => Command::ClientId,
             CommandId::CLIENT_INFO => Command::ClientInfo,
@@ -316,6 +366,8 @@ impl<'a> Command<'a> {
             CommandId::CLIENT_SETINFO => Command::ClientSetinfo(ClientSetinfo::parse(args)?),
             CommandId::CLIENT_SETNAME => Command::ClientSetname(ClientSetname::parse(args)?),
             CommandId::CLIENT_TRACKING => Command::ClientTracking(ClientTracking::parse(args)?),
+            CommandId::CLIENT_TRACKINGINFO => Command::ClientTrackinginfo,
+            CommandId::CLIENT_UNBLOCK => Command::ClientUnblock(ClientUnblock::parse(args)?),
             CommandId::CLIENT_UNPAUSE => Command::ClientUnpause,
             CommandId::COMMAND => Command::Command,
             CommandId::COMMAND_COUNT => Command::CommandCount,
@@ -328,6 +380,7 @@ impl<'a> Command<'a> {
             CommandId::CONFIG_GET => Command::ConfigGet(ConfigGet::parse(args)?),
             CommandId::CONFIG_HELP => Command::ConfigHelp,
             CommandId::CONFIG_RESETSTAT => Command::ConfigResetstat,
+            CommandId::CONFIG_REWRITE => Command::ConfigRewrite,
             CommandId::CONFIG_SET => Command::ConfigSet(ConfigSet::parse(args)?),
             CommandId::COPY => Command::Copy(Copy::parse(args)?),
             CommandId::DBSIZE => Command::Dbsize,
@@ -363,8 +416,23 @@ impl<'a> Command<'a> {
             CommandId::INCRBYFLOAT => Command::Incrbyfloat(Incrbyfloat::parse(args)?),
             CommandId::INFO => Command::Info(Info::parse(args)?),
             CommandId::KEYS => Command::Keys(Keys::parse(args)?),
+            CommandId::LATENCY_DOCTOR => Command::LatencyDoctor,
+            CommandId::LATENCY_GRAPH => Command::LatencyGraph(LatencyGraph::parse(args)?),
+            CommandId::LATENCY_HELP => Command::LatencyHelp,
+            CommandId::LATENCY_HISTOGRAM => Command::LatencyHistogram(LatencyHistogram::parse(args)?),
+            CommandId::LATENCY_HISTORY => Command::LatencyHistory(LatencyHistory::parse(args)?),
+            CommandId::LATENCY_LATEST => Command::LatencyLatest,
+            CommandId::LATENCY_RESET => Command::LatencyReset(LatencyReset::parse(args)?),
             CommandId::LCS => Command::Lcs(Lcs::parse(args)?),
+            CommandId::LOLWUT => Command::Lolwut(Lolwut::parse(args)?),
+            CommandId::MEMORY_DOCTOR => Command::MemoryDoctor,
+            CommandId::MEMORY_HELP => Command::MemoryHelp,
+            CommandId::MEMORY_MALLOC_STATS => Command::MemoryMallocStats,
+            CommandId::MEMORY_PURGE => Command::MemoryPurge,
+            CommandId::MEMORY_STATS => Command::MemoryStats,
+            CommandId::MEMORY_USAGE => Command::MemoryUsage(MemoryUsage::parse(args)?),
             CommandId::MGET => Command::Mget(Mget::parse(args)?),
+            CommandId::MONITOR => Command::Monitor,
             CommandId::MOVE => Command::Move(Move::parse(args)?),
             CommandId::MSET => Command::Mset(Mset::parse(args)?),
             CommandId::MSETNX => Command::Msetnx(Msetnx::parse(args)?),
@@ -411,6 +479,10 @@ impl<'a> Command<'a> {
             CommandId::SINTERCARD => Command::Sintercard(Sintercard::parse(args)?),
             CommandId::SINTERSTORE => Command::Sinterstore(Sinterstore::parse(args)?),
             CommandId::SISMEMBER => Command::Sismember(Sismember::parse(args)?),
+            CommandId::SLOWLOG_GET => Command::SlowlogGet(SlowlogGet::parse(args)?),
+            CommandId::SLOWLOG_HELP => Command::SlowlogHelp,
+            CommandId::SLOWLOG_LEN => Command::SlowlogLen,
+            CommandId::SLOWLOG_RESET => Command::SlowlogReset,
             CommandId::SMEMBERS => Command::Smembers(Smembers::parse(args)?),
             CommandId::SMISMEMBER => Command::Smismember(Smismember::parse(args)?),
             CommandId::SMOVE => Command::Smove(Smove::parse(args)?),
@@ -594,6 +666,21 @@ impl<'a> Bitpos<'a> {
     }
 }
 
+/// CLIENT CACHING: Has the next command's keys tracked, or not.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientCaching<'a> {
+    /// The words from here on, unread.
+    pub mode: Args<'a>,
+}
+
+impl<'a> ClientCaching<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|caching");
+        let mode = words.rest();
+        Ok(ClientCaching { mode })
+    }
+}
+
 /// CLIENT KILL: Closes connections.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientKill<'a> {
@@ -768,11 +855,11 @@ impl<'a> ClientSetname<'a> {
 
 /// CLIENT TRACKING: Switches server-assisted client caching.
 #[derive(Debug, Clone, Copy)]
-pub struct ClientTracking<'a> {
+pub struct ClientTracking {
     /// `status`: a choice.
     pub status: ClientTrackingStatus,
-    /// The words from here on, unread.
-    pub options: Args<'a>,
+    /// What the words from here on say.
+    pub options: TrackingOptions,
 }
 
 /// CLIENT TRACKING: `status`: a choice.
@@ -784,13 +871,28 @@ pub enum ClientTrackingStatus {
     Off,
 }
 
-impl<'a> ClientTracking<'a> {
-    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+impl ClientTracking {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
         let mut words = Words::new(args, 2, "client|tracking");
         let status = words.word()?;
+        let options = TrackingOptions::parse(words.rest())?;
         let status = match status { word if word.eq_ignore_ascii_case(b"ON") => ClientTrackingStatus::On, word if word.eq_ignore_ascii_case(b"OFF") => ClientTrackingStatus::Off, _ => return Err(CommandError::Syntax) };
-        let options = words.rest();
         Ok(ClientTracking { status, options })
+    }
+}
+
+/// CLIENT UNBLOCK: Ends the wait of a client in a blocking command.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientUnblock {
+    /// What the words from here on say.
+    pub unblock: Unblock,
+}
+
+impl ClientUnblock {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|unblock");
+        let unblock = Unblock::parse(words.rest())?;
+        Ok(ClientUnblock { unblock })
     }
 }
 
@@ -1432,6 +1534,66 @@ impl<'a> Keys<'a> {
     }
 }
 
+/// LATENCY GRAPH: Draws the spikes of an event as text.
+#[derive(Debug, Clone, Copy)]
+pub struct LatencyGraph<'a> {
+    /// `event`: bytes.
+    pub event: &'a [u8],
+}
+
+impl<'a> LatencyGraph<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "latency|graph");
+        let event = words.word()?;
+        Ok(LatencyGraph { event })
+    }
+}
+
+/// LATENCY HISTOGRAM: Counts how long calls of commands took.
+#[derive(Debug, Clone, Copy)]
+pub struct LatencyHistogram<'a> {
+    /// `command`: bytes, several.
+    pub commands: Args<'a>,
+}
+
+impl<'a> LatencyHistogram<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "latency|histogram");
+        let commands = words.rest();
+        Ok(LatencyHistogram { commands })
+    }
+}
+
+/// LATENCY HISTORY: Tells when an event took long, and how long.
+#[derive(Debug, Clone, Copy)]
+pub struct LatencyHistory<'a> {
+    /// `event`: bytes.
+    pub event: &'a [u8],
+}
+
+impl<'a> LatencyHistory<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "latency|history");
+        let event = words.word()?;
+        Ok(LatencyHistory { event })
+    }
+}
+
+/// LATENCY RESET: Forgets the spikes of some events, or of all.
+#[derive(Debug, Clone, Copy)]
+pub struct LatencyReset<'a> {
+    /// `event`: bytes, several.
+    pub events: Args<'a>,
+}
+
+impl<'a> LatencyReset<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "latency|reset");
+        let events = words.rest();
+        Ok(LatencyReset { events })
+    }
+}
+
 /// LCS: Finds what two strings have in common, in order.
 #[derive(Debug, Clone, Copy)]
 pub struct Lcs<'a> {
@@ -1450,6 +1612,39 @@ impl<'a> Lcs<'a> {
         let key2 = words.word()?;
         let options = words.rest();
         Ok(Lcs { key1, key2, options })
+    }
+}
+
+/// LOLWUT: Draws a little and tells the version.
+#[derive(Debug, Clone, Copy)]
+pub struct Lolwut {
+    /// What the words from here on say.
+    pub drawing: Drawing,
+}
+
+impl Lolwut {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "lolwut");
+        let drawing = Drawing::parse(words.rest())?;
+        Ok(Lolwut { drawing })
+    }
+}
+
+/// MEMORY USAGE: Tells how many bytes a key and its value take.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryUsage<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// What the words from here on say.
+    pub samples: Samples,
+}
+
+impl<'a> MemoryUsage<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "memory|usage");
+        let key = words.word()?;
+        let samples = Samples::parse(words.rest())?;
+        Ok(MemoryUsage { key, samples })
     }
 }
 
@@ -2217,6 +2412,28 @@ impl<'a> Sismember<'a> {
         let key = words.word()?;
         let member = words.word()?;
         Ok(Sismember { key, member })
+    }
+}
+
+/// SLOWLOG GET: Tells the latest slow executions, newest first.
+#[derive(Debug, Clone, Copy)]
+pub struct SlowlogGet {
+    /// `count`: an integer.
+    pub count: Option<i64>,
+}
+
+impl SlowlogGet {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        if args.len() > 3 {
+            return Err(CommandError::bad_subcommand("SLOWLOG", args.get(1).unwrap_or_default()));
+        }
+        let mut words = Words::new(args, 2, "slowlog|get");
+        let count = words.next();
+        let count = match count {
+            Some(word) => Some(bounded(word, -1, i64::MAX).map_err(|_| CommandError::SlowLogCount)?),
+            None => None,
+        };
+        Ok(SlowlogGet { count })
     }
 }
 

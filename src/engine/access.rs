@@ -144,8 +144,14 @@ impl Engine {
         more
     }
 
+    /// Counts that a period of active expiry ended for its time was over.
+    pub fn count_expire_capped(&mut self) {
+        self.stats.expire_capped += 1;
+    }
+
     /// Books time spent in [`Engine::expire_some`], measured by whoever has a clock.
-    pub fn count_expire_time(&mut self, us: u64) {
+    pub fn count_expire_time(&mut self, us: u64, now: Now) {
         self.stats.expire_us += us;
+        self.note_spike("expire-cycle", us, now);
     }
 }

@@ -22,6 +22,11 @@ impl Engine {
         Reply::Map(names.into_iter().zip(found).map(|(name, (_, value))| (name, Reply::owned(value))).collect())
     }
 
+    pub(super) fn config_rewrite<H: Host>(&mut self, turn: &mut Turn<'_, H>) -> Result<Reply<'_>, CommandError> {
+        turn.host.ask(ProcessRequest::RewriteConfig)?;
+        Ok(Reply::OK)
+    }
+
     pub(super) fn config_set<H: Host>(
         &mut self,
         turn: &mut Turn<'_, H>,

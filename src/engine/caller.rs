@@ -28,6 +28,8 @@ pub struct Caller {
     pub no_evict: bool,
     /// See [`Caller::no_evict`].
     pub no_touch: bool,
+    /// Watches the commands of all (MONITOR).
+    pub monitor: bool,
     /// A transaction being queued or run.
     pub transaction: Option<Box<Transaction>>,
     /// What is rarely set.
@@ -87,6 +89,8 @@ pub struct Transaction {
     pub aborted: bool,
     /// How many of the queue have run; set by EXEC.
     pub ran: Option<usize>,
+    /// EXEC as it was written, to be shown to monitors once everything has run.
+    pub exec: OwnedArgs,
 }
 
 impl Caller {
@@ -103,6 +107,7 @@ impl Caller {
             replies: ReplyMode::On,
             no_evict: false,
             no_touch: false,
+            monitor: false,
             transaction: None,
             extras: None,
         }
@@ -111,6 +116,13 @@ impl Caller {
     /// The rarely set part, made when it is first needed.
     pub fn extras_mut(&mut self) -> &mut Extras {
         self.extras.get_or_insert_default()
+    }
+
+    /// The command EXEC runs next, and how many words it has; none outside EXEC and after its last.
+    pub fn next_queued(&self) -> Option<(&'static Spec, usize)> {
+        let transaction = self.transaction.as_deref()?;
+        let (spec, args) = transaction.queue.get(transaction.ran?)?;
+        Some((spec, args.as_args().len()))
     }
 
     /// Channels and patterns joined: the count subscription commands answer.
@@ -134,6 +146,7 @@ impl Caller {
         facts.resp = self.resp;
         facts.no_evict = self.no_evict;
         facts.no_touch = self.no_touch;
+        facts.monitor = self.monitor;
         facts.closing |= self.closing;
         facts.authenticated = self.authenticated;
         if let Some(transaction) = &self.transaction {

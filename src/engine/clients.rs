@@ -13,6 +13,9 @@ use super::caller::{Caller, ReplyMode};
 use super::host::{ClientFacts, Host, ProcessRequest};
 use super::{Engine, Turn};
 
+/// What CLIENT GETREDIR answers while tracking is off.
+pub(super) const NO_REDIRECTION: i64 = -1;
+
 impl<H: Host> Turn<'_, H> {
     /// The caller's own facts, those included that only the caller knows.
     fn own_facts(&self) -> ClientFacts {
@@ -134,11 +137,41 @@ impl Engine {
     }
 
     /// There is no tracking, and a client that was told otherwise would read stale values.
-    pub(super) fn client_tracking(&mut self, tracking: &ClientTracking<'_>) -> Result<Reply<'_>, CommandError> {
+    pub(super) fn client_tracking<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        tracking: &ClientTracking,
+    ) -> Result<Reply<'_>, CommandError> {
+        if let Some(id) = tracking.options.redirect {
+            let exists = |facts: &ClientFacts| facts.id.0 as i64 == id;
+            if turn.caller.id.0 as i64 != id && !turn.host.clients().iter().any(exists) {
+                return Err(CommandError::RedirectToNobody);
+            }
+        }
+        if let Some(fault) = tracking.options.fault {
+            return Err(fault.into());
+        }
         match tracking.status {
             ClientTrackingStatus::On => Err(CommandError::NotOffered("client-side caching (CLIENT TRACKING ON)")),
             ClientTrackingStatus::Off => Ok(Reply::OK),
         }
+    }
+}
+
+impl Engine {
+    /// As Redis describes a connection whose tracking is off.
+    pub(super) fn client_trackinginfo(&mut self) -> Reply<'static> {
+        let field = |name: &'static str, value| (Reply::bulk(name.as_bytes()), value);
+        Reply::Map(vec![
+            field("flags", Reply::Set(vec![Reply::bulk(b"off")])),
+            field("redirect", Reply::Integer(NO_REDIRECTION)),
+            field("prefixes", Reply::Array(Vec::new())),
+        ])
+    }
+
+    /// No command waits for another client, so that nobody is ever found to be waiting.
+    pub(super) fn client_unblock(&mut self) -> Reply<'static> {
+        Reply::Integer(0)
     }
 }
 
@@ -236,6 +269,7 @@ fn line(facts: &ClientFacts) -> String {
 fn flags(facts: &ClientFacts) -> String {
     let subscribed = facts.channels + facts.patterns + facts.shards > 0;
     let marks = [
+        (facts.monitor, 'O'),
         (subscribed, 'P'),
         (facts.queued.is_some(), 'x'),
         (facts.paused, 'b'),

@@ -106,6 +106,9 @@ impl Engine {
         caller.replies = ReplyMode::On;
         caller.no_evict = false;
         caller.no_touch = false;
+        if std::mem::take(&mut caller.monitor) {
+            turn.host.set_monitor(false);
+        }
         caller.authenticated = !self.requires_password();
         if let Some(extras) = &mut caller.extras {
             extras.name = Box::default();

@@ -8,6 +8,7 @@ use crate::reply::{CommandError, Reply};
 use super::Engine;
 use super::caller::Caller;
 use super::host::{Host, Now};
+use super::monitor;
 use super::settings::EngineSettings;
 
 impl Engine {
@@ -37,10 +38,20 @@ impl Engine {
                 (Executed::Refused, refuse(caller, error))
             }
             Ok(spec) if queues(caller, spec) => (Executed::Queued, queue(caller, spec, request)),
-            Ok(spec) => match Command::parse(spec, request.args) {
-                Ok(command) => (Executed::Ran, self.execute(caller, &command, now, host)),
-                Err(error) => (Executed::Ran, Reply::Error(error)),
-            },
+            Ok(spec) => {
+                let reply = match Command::parse(spec, request.args) {
+                    Ok(command) => self.execute(caller, &command, now, host),
+                    Err(error) => Reply::Error(error),
+                };
+                match caller.transaction.as_deref_mut() {
+                    // Shown once all it runs has run.
+                    Some(transaction) if matches!(reply, Reply::Exec(_)) => {
+                        transaction.exec = OwnedArgs::copy(request.args);
+                    }
+                    _ => monitor::show(caller, spec, request.args, host),
+                }
+                (Executed::Ran, reply)
+            }
         };
         Handled { executed, reply }
     }
@@ -95,10 +106,13 @@ fn admit(caller: &Caller, request: &Request<'_>, settings: &EngineSettings) -> R
     Ok(spec)
 }
 
-/// Whether a connection that may be subscribed can use a command.
+/// Whether a connection that may be subscribed, or a monitor, can use a command.
 fn listens(caller: &Caller, spec: &Spec) -> Result<(), CommandError> {
-    match caller.in_subscribed_mode() && !serves_subscribers(spec) {
-        true => Err(CommandError::SubscribedMode(spec.name)),
+    if caller.in_subscribed_mode() && !serves_subscribers(spec) {
+        return Err(CommandError::SubscribedMode(spec.name));
+    }
+    match caller.monitor && monitor::is_kept_from_monitors(spec) {
+        true => Err(CommandError::MonitorMayOnlyWatch),
         false => Ok(()),
     }
 }

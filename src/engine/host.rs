@@ -78,6 +78,26 @@ pub trait Host {
     /// Errors answered since the last reset, by code.
     fn error_stats(&self) -> Vec<(String, u64)>;
 
+    /// How long the executions of each wanted command took since the last reset: steps as (microseconds, executions
+    /// that took at most so long), each doubling the one before; steps that add no execution are left out. Commands
+    /// without a measurement are left out too.
+    fn duration_steps(&self, wanted: &mut dyn FnMut(&'static Spec) -> bool) -> Vec<(&'static Spec, Vec<(u64, u64)>)>;
+
+    /// The durations, in nanoseconds, that the given percentages of each command's executions did not exceed.
+    fn duration_percentiles(&self, percentages: &[f64]) -> Vec<(&'static Spec, Vec<u64>)>;
+
+    /// True while some session watches the commands of all (MONITOR). Asked for every command.
+    fn has_monitors(&self) -> bool;
+
+    /// Makes the caller's session watch the commands of all, or no longer.
+    fn set_monitor(&mut self, on: bool);
+
+    /// Shows a command of the caller's session to every session that watches: its database, and its words quoted.
+    fn show_command(&mut self, db: u16, words: &[u8]);
+
+    /// What the allocator tells about itself, for its own experts.
+    fn allocator_report(&self) -> String;
+
     /// Does what only the process can do.
     ///
     /// # Errors
@@ -106,6 +126,10 @@ pub enum ProcessRequest {
     Unpause,
     /// Zero the counters that INFO reports.
     ResetStats,
+    /// Give memory that nothing uses back to the system.
+    PurgeMemory,
+    /// Write the settings into the file they came from.
+    RewriteConfig,
     /// Write a line to the log, at level warning.
     Log(Vec<u8>),
     /// Block the engine thread (DEBUG SLEEP).
@@ -201,6 +225,8 @@ pub struct ClientFacts {
     pub authenticated: bool,
     /// Pushes lost to this session's policy.
     pub dropped: u64,
+    /// Watches the commands of all (MONITOR).
+    pub monitor: bool,
 }
 
 /// The process as INFO reports it.
@@ -230,6 +256,8 @@ pub struct Facts {
     pub allocator_active_bytes: u64,
     /// Bytes the allocator holds resident.
     pub allocator_resident_bytes: u64,
+    /// Bytes the allocator offers the system to take back.
+    pub allocator_muzzy_bytes: u64,
     /// Name of the allocator.
     pub allocator: &'static str,
     /// Largest `allocated_bytes` seen.
@@ -300,4 +328,6 @@ pub struct Facts {
     pub errors: u64,
     /// Rounds of the engine thread.
     pub rounds: u64,
+    /// Rounds per second over the last samples.
+    pub rounds_per_sec: u64,
 }

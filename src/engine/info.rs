@@ -1,6 +1,7 @@
 //! INFO: the state of the server as text.
 //!
-//! Invariant: every field is true. A field of Redis that would have to be invented is left out.
+//! Invariant: every field is true. A field of Redis that would have to be invented is left out; one that counts what
+//! goblin does not have is 0.
 
 use std::fmt::Write;
 
@@ -8,7 +9,7 @@ use crate::command::Args;
 use crate::reply::Reply;
 
 use super::host::{Facts, Host};
-use super::settings::Eviction;
+use super::memory_report::{fragmentation, ratio};
 use super::{Engine, Turn};
 
 /// The version announced to clients, which parse it to learn what they may send: the last release of Redis whose
@@ -21,6 +22,7 @@ const SECTIONS: &[(&str, Shown)] = &[
     ("clients", Shown::ByDefault),
     ("memory", Shown::ByDefault),
     ("persistence", Shown::ByDefault),
+    ("threads", Shown::ByDefault),
     ("stats", Shown::ByDefault),
     ("pubsub", Shown::ByDefault),
     ("replication", Shown::ByDefault),
@@ -28,6 +30,7 @@ const SECTIONS: &[(&str, Shown)] = &[
     ("modules", Shown::ByDefault),
     ("commandstats", Shown::OnDemand),
     ("errorstats", Shown::ByDefault),
+    ("latencystats", Shown::OnDemand),
     ("cluster", Shown::ByDefault),
     ("keyspace", Shown::ByDefault),
 ];
@@ -67,8 +70,9 @@ impl Engine {
         match name {
             "server" => server(facts, turn.now.unix_us, self.settings.hz, text),
             "clients" => self.clients(facts, text),
-            "memory" => memory(facts, &self.settings.eviction, text),
+            "memory" => self.memory(facts, text),
             "persistence" => self.persistence(text),
+            "threads" => threads(facts, text),
             "stats" => self.statistics(facts, text),
             "pubsub" => self.deliveries(facts, text),
             "replication" => replication(facts, text),
@@ -76,6 +80,7 @@ impl Engine {
             "modules" => heading(text, "Modules"),
             "commandstats" => command_stats(turn.host, text),
             "errorstats" => error_stats(turn.host, text),
+            "latencystats" => self.latency_stats(turn.host, text),
             "cluster" => {
                 heading(text, "Cluster");
                 field(text, "cluster_enabled", 0);
@@ -95,20 +100,87 @@ impl Engine {
         field(text, "tracking_clients", 0);
         field(text, "pubsub_clients", facts.pubsub_clients);
         field(text, "watching_clients", facts.watching_clients);
+        zeros(text, &["clients_in_timeout_table"]);
         field(text, "total_watched_keys", self.watches.len());
-        field(text, "total_blocking_keys", 0);
+        zeros(text, &["total_blocking_keys", "total_blocking_keys_on_nokey"]);
     }
 
     fn persistence(&self, text: &mut String) {
         heading(text, "Persistence");
-        field(text, "loading", 0);
-        field(text, "async_loading", 0);
+        zeros(text, &["loading", "async_loading", "current_cow_peak", "current_cow_size", "current_cow_size_age"]);
+        field(text, "current_fork_perc", "0.00");
+        zeros(text, &["current_save_keys_processed", "current_save_keys_total"]);
         field(text, "rdb_changes_since_last_save", self.stats.changes);
-        field(text, "rdb_bgsave_in_progress", 0);
-        field(text, "rdb_saves", 0);
-        field(text, "aof_enabled", 0);
-        field(text, "aof_rewrite_in_progress", 0);
-        field(text, "aof_rewrite_scheduled", 0);
+        zeros(text, &["rdb_bgsave_in_progress"]);
+        field(text, "rdb_last_bgsave_time_sec", -1);
+        field(text, "rdb_current_bgsave_time_sec", -1);
+        zeros(text, &["rdb_saves", "rdb_last_cow_size", "rdb_last_load_keys_expired", "rdb_last_load_keys_loaded"]);
+        zeros(text, &["aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled"]);
+        field(text, "aof_last_rewrite_time_sec", -1);
+        field(text, "aof_current_rewrite_time_sec", -1);
+        zeros(text, &["aof_rewrites", "aof_rewrites_consecutive_failures", "aof_last_cow_size"]);
+        zeros(text, &["module_fork_in_progress", "module_fork_last_cow_size"]);
+    }
+
+    fn memory(&self, facts: &Facts, text: &mut String) {
+        let shares = self.shares(facts);
+        heading(text, "Memory");
+        sized(text, "used_memory", facts.allocated_bytes);
+        sized(text, "used_memory_rss", facts.rss_bytes);
+        sized(text, "used_memory_peak", facts.peak_bytes);
+        field(text, "used_memory_peak_time", facts.peak_at_s);
+        let peak_percent = 100.0 * ratio(facts.allocated_bytes, facts.peak_bytes);
+        field(text, "used_memory_peak_perc", format_args!("{peak_percent:.2}%"));
+        field(text, "used_memory_overhead", shares.overhead);
+        field(text, "used_memory_startup", facts.startup_bytes);
+        field(text, "used_memory_dataset", shares.dataset);
+        field(text, "used_memory_dataset_perc", format_args!("{:.2}%", shares.dataset_percent));
+        field(text, "allocator_allocated", facts.allocated_bytes);
+        field(text, "allocator_active", facts.allocator_active_bytes);
+        field(text, "allocator_resident", facts.allocator_resident_bytes);
+        field(text, "allocator_muzzy", facts.allocator_muzzy_bytes);
+        sized(text, "total_system_memory", facts.system_bytes);
+        zeros(text, &["used_memory_lua", "used_memory_vm_eval"]);
+        field(text, "used_memory_lua_human", human(0));
+        zeros(text, &["used_memory_scripts_eval", "number_of_cached_scripts", "number_of_functions"]);
+        zeros(text, &["number_of_libraries", "used_memory_vm_functions"]);
+        sized(text, "used_memory_vm_total", 0);
+        zeros(text, &["used_memory_functions"]);
+        sized(text, "used_memory_scripts", 0);
+        sized(text, "maxmemory", self.settings.eviction.maxmemory);
+        field(text, "maxmemory_policy", self.settings.eviction.policy.word());
+        let names = ["allocator_frag", "allocator_rss", "rss_overhead", "mem_fragmentation"];
+        for (name, (_, over, under)) in names.into_iter().zip(fragmentation(facts)) {
+            field(text, &format!("{name}_ratio"), format_args!("{:.2}", ratio(over, under)));
+            field(text, &format!("{name}_bytes"), over as i64 - under as i64);
+        }
+        zeros(text, &["mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers"]);
+        zeros(text, &["mem_replica_full_sync_buffer", "mem_clients_slaves"]);
+        field(text, "mem_clients_normal", facts.sessions_bytes);
+        zeros(text, &["mem_cluster_links", "mem_aof_buffer"]);
+        field(text, "mem_allocator", facts.allocator);
+        zeros(text, &["mem_overhead_db_hashtable_rehashing", "active_defrag_running"]);
+        zeros(text, &["lazyfree_pending_objects", "lazyfreed_objects"]);
+    }
+
+    fn latency_stats<H: Host>(&self, host: &H, text: &mut String) {
+        heading(text, "Latencystats");
+        if !self.settings.latency_tracking {
+            return;
+        }
+        let named: Vec<(&str, f64)> = self
+            .settings
+            .latency_percentages
+            .split_ascii_whitespace()
+            .filter_map(|word| Some((word, word.parse().ok()?)))
+            .collect();
+        let percentages: Vec<f64> = named.iter().map(|(_, percentage)| *percentage).collect();
+        for (spec, durations) in host.duration_percentiles(&percentages) {
+            let told = named.iter().zip(&durations);
+            let told: Vec<String> =
+                told.map(|((name, _), ns)| format!("p{name}={}.{:03}", ns / 1000, ns % 1000)).collect();
+            field(text, &format!("latency_percentiles_usec_{}", spec.name), told.join(","));
+        }
     }
 
     fn statistics(&self, facts: &Facts, text: &mut String) {
@@ -118,27 +190,41 @@ impl Engine {
         field(text, "instantaneous_ops_per_sec", facts.ops_per_sec);
         field(text, "total_net_input_bytes", facts.net_in);
         field(text, "total_net_output_bytes", facts.net_out);
+        zeros(text, &["total_net_repl_input_bytes", "total_net_repl_output_bytes"]);
         field(text, "instantaneous_input_kbps", format_args!("{:.2}", facts.in_kbps));
         field(text, "instantaneous_output_kbps", format_args!("{:.2}", facts.out_kbps));
+        field(text, "instantaneous_input_repl_kbps", "0.00");
+        field(text, "instantaneous_output_repl_kbps", "0.00");
         field(text, "rejected_connections", facts.rejected_connections);
+        zeros(text, &["sync_full", "sync_partial_ok", "sync_partial_err", "expired_subkeys"]);
         field(text, "expired_keys", self.stats.expired_keys);
+        field(text, "expired_time_cap_reached_count", self.stats.expire_capped);
         field(text, "expire_cycle_cpu_milliseconds", self.stats.expire_us / 1000);
         field(text, "evicted_keys", self.stats.evicted_keys);
-        field(text, "evicted_clients", 0);
+        zeros(text, &["evicted_clients", "evicted_scripts"]);
+        zeros(text, &["total_eviction_exceeded_time", "current_eviction_exceeded_time"]);
         field(text, "keyspace_hits", self.stats.hits);
         field(text, "keyspace_misses", self.stats.misses);
         field(text, "pubsub_channels", self.channels.len());
         field(text, "pubsub_patterns", self.patterns.len());
         field(text, "pubsubshard_channels", self.shards.len());
-        field(text, "total_forks", 0);
-        field(text, "tracking_total_keys", 0);
+        zeros(text, &["latest_fork_usec", "total_forks", "migrate_cached_sockets", "slave_expires_tracked_keys"]);
+        zeros(text, &["active_defrag_hits", "active_defrag_misses", "active_defrag_key_hits"]);
+        zeros(text, &["active_defrag_key_misses", "total_active_defrag_time", "current_active_defrag_time"]);
+        zeros(text, &["tracking_total_keys", "tracking_total_items", "tracking_total_prefixes"]);
+        zeros(text, &["unexpected_error_replies"]);
         field(text, "total_error_replies", facts.errors);
+        zeros(text, &["dump_payload_sanitizations"]);
         field(text, "total_reads_processed", facts.reads);
         field(text, "total_writes_processed", facts.writes);
+        zeros(text, &["io_threaded_reads_processed", "io_threaded_writes_processed"]);
+        zeros(text, &["io_threaded_total_prefetch_batches", "io_threaded_total_prefetch_entries"]);
         field(text, "client_query_buffer_limit_disconnections", facts.inbox_limit_cuts);
         field(text, "client_output_buffer_limit_disconnections", facts.outbox_limit_cuts);
         field(text, "eventloop_cycles", facts.rounds);
+        field(text, "instantaneous_eventloop_cycles_per_sec", facts.rounds_per_sec);
         field(text, "acl_access_denied_auth", self.stats.auth_denied);
+        zeros(text, &["acl_access_denied_cmd", "acl_access_denied_key", "acl_access_denied_channel"]);
     }
 
     /// A section of our own: what became of messages.
@@ -168,6 +254,7 @@ fn server(facts: &Facts, unix_us: u64, hz: u16, text: &mut String) {
     field(text, "redis_mode", "standalone");
     field(text, "os", &facts.os);
     field(text, "arch_bits", usize::BITS);
+    field(text, "monotonic_clock", "POSIX clock_gettime");
     field(text, "multiplexing_api", if cfg!(target_os = "linux") { "epoll" } else { "kqueue" });
     field(text, "process_id", facts.pid);
     field(text, "process_supervised", "no");
@@ -186,43 +273,11 @@ fn server(facts: &Facts, unix_us: u64, hz: u16, text: &mut String) {
     }
 }
 
-fn memory(facts: &Facts, eviction: &Eviction, text: &mut String) {
-    let overhead = facts.startup_bytes + facts.sessions_bytes as u64;
-    let dataset = facts.allocated_bytes.saturating_sub(overhead);
-    let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-    heading(text, "Memory");
-    sized(text, "used_memory", facts.allocated_bytes);
-    sized(text, "used_memory_rss", facts.rss_bytes);
-    sized(text, "used_memory_peak", facts.peak_bytes);
-    field(text, "used_memory_peak_time", facts.peak_at_s);
-    let peak_percent = 100.0 * ratio(facts.allocated_bytes, facts.peak_bytes);
-    field(text, "used_memory_peak_perc", format_args!("{peak_percent:.2}%"));
-    field(text, "used_memory_overhead", overhead);
-    field(text, "used_memory_startup", facts.startup_bytes);
-    field(text, "used_memory_dataset", dataset);
-    let above_startup = facts.allocated_bytes.saturating_sub(facts.startup_bytes);
-    field(text, "used_memory_dataset_perc", format_args!("{:.2}%", 100.0 * ratio(dataset, above_startup)));
-    field(text, "allocator_allocated", facts.allocated_bytes);
-    field(text, "allocator_active", facts.allocator_active_bytes);
-    field(text, "allocator_resident", facts.allocator_resident_bytes);
-    sized(text, "total_system_memory", facts.system_bytes);
-    sized(text, "used_memory_lua", 0);
-    field(text, "number_of_cached_scripts", 0);
-    field(text, "number_of_functions", 0);
-    field(text, "number_of_libraries", 0);
-    sized(text, "maxmemory", eviction.maxmemory);
-    field(text, "maxmemory_policy", eviction.policy.word());
-    field(text, "mem_fragmentation_ratio", format_args!("{:.2}", ratio(facts.rss_bytes, facts.allocated_bytes)));
-    field(text, "mem_fragmentation_bytes", facts.rss_bytes as i64 - facts.allocated_bytes as i64);
-    field(text, "mem_not_counted_for_evict", 0);
-    field(text, "mem_replication_backlog", 0);
-    field(text, "mem_clients_slaves", 0);
-    field(text, "mem_clients_normal", facts.sessions_bytes);
-    field(text, "mem_aof_buffer", 0);
-    field(text, "mem_allocator", facts.allocator);
-    field(text, "active_defrag_running", 0);
-    field(text, "lazyfree_pending_objects", 0);
-    field(text, "lazyfreed_objects", 0);
+/// One thread does everything.
+fn threads(facts: &Facts, text: &mut String) {
+    heading(text, "Threads");
+    let Facts { connected, reads, writes, .. } = facts;
+    field(text, "io_thread_0", format_args!("clients={connected},reads={reads},writes={writes}"));
 }
 
 fn replication(facts: &Facts, text: &mut String) {
@@ -234,7 +289,7 @@ fn replication(facts: &Facts, text: &mut String) {
     field(text, "master_replid2", "0".repeat(40));
     field(text, "master_repl_offset", 0);
     field(text, "second_repl_offset", -1);
-    field(text, "repl_backlog_active", 0);
+    zeros(text, &["repl_backlog_active", "repl_backlog_first_byte_offset", "repl_backlog_histlen"]);
 }
 
 fn cpu(facts: &Facts, text: &mut String) {
@@ -274,6 +329,11 @@ fn heading(text: &mut String, name: &str) {
 
 fn field(text: &mut String, name: &str, value: impl std::fmt::Display) {
     let _ = write!(text, "{name}:{value}\r\n");
+}
+
+/// Fields that are 0 because goblin does not have what they count.
+fn zeros(text: &mut String, names: &[&str]) {
+    names.iter().for_each(|name| field(text, name, 0));
 }
 
 /// A size in bytes, and once more for people.

@@ -173,8 +173,11 @@ fn documentation(spec: &'static Spec) -> Reply<'static> {
         (text("summary"), text(spec.summary)),
         (text("since"), text(spec.since)),
         (text("group"), text(spec.group.word())),
-        (text("complexity"), text(spec.complexity)),
     ];
+    // Redis does not say what MONITOR and LOLWUT cost.
+    if !spec.complexity.is_empty() {
+        pairs.push((text("complexity"), text(spec.complexity)));
+    }
     if !spec.doc_flags.is_empty() {
         pairs.push((text("doc_flags"), statuses(spec.doc_flags.iter().copied())));
     }

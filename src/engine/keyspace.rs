@@ -390,9 +390,13 @@ impl Keyspace {
     }
 
     /// Bytes on the heap for the table itself, not what entries point to. Cost: one step per some 300 keys.
-    #[cfg_attr(not(test), expect(dead_code, reason = "asked for by MEMORY USAGE, which is to come"))]
     pub(crate) fn table_bytes(&self) -> usize {
         self.entries.allocated_bytes()
+    }
+
+    /// The part of [`Keyspace::table_bytes`] that only leads to segments.
+    pub(crate) fn directory_bytes(&self) -> usize {
+        self.entries.directory_bytes()
     }
 
     /// Takes due keys out and hands them to `expired`, within a budget, going on where the last call stopped. Answers

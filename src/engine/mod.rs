@@ -26,16 +26,23 @@ mod info;
 mod introspect;
 mod keys;
 mod keyspace;
+mod latency;
+mod latency_report;
 mod lcs;
+mod lolwut;
 mod long_double;
 mod memory;
+mod memory_report;
+mod monitor;
 mod moves;
 mod pubsub;
 mod ranges;
+mod secrets;
 mod segments;
 mod set;
 mod sets;
 pub mod settings;
+mod slow_log;
 mod strings;
 mod transactions;
 mod usage;
@@ -47,13 +54,16 @@ pub use gate::{Executed, Handled};
 pub use host::{ClientFacts, ClientId, CommandStats, Facts, Host, Now, ProcessRequest, SubscriberId, Taken};
 pub use info::REDIS_VERSION;
 pub use settings::EngineSettings;
+pub use slow_log::Took;
 
 use crate::command::{Command, CommandId};
-use crate::reply::Reply;
+use crate::reply::{CommandError, Reply};
 use crate::topics::{Glob, Patterns, Router};
 
 use hash::Hasher13;
 use keyspace::Keyspace;
+use latency::Latency;
+use slow_log::SlowLog;
 use usage::Tracker;
 use watches::Watches;
 
@@ -66,6 +76,8 @@ pub struct Engine {
     watches: Watches,
     settings: EngineSettings,
     stats: EngineStats,
+    slow_log: SlowLog,
+    latency: Latency,
     hasher: Hasher13,
     random: fastrand::Rng,
     /// The time of the turn, as keys are marked with it.
@@ -100,6 +112,8 @@ struct EngineStats {
     evicted_keys: u64,
     /// Time spent in active expiry, microseconds.
     expire_us: u64,
+    /// Times active expiry stopped for its time was over, with due keys possibly left.
+    expire_capped: u64,
 }
 
 impl EngineStats {
@@ -134,6 +148,8 @@ impl Engine {
             watches: Watches::default(),
             settings,
             stats: EngineStats::default(),
+            slow_log: SlowLog::default(),
+            latency: Latency::default(),
             hasher,
             random: fastrand::Rng::with_seed(seed[0] ^ seed[1].rotate_left(32)),
             tracker: Tracker::default(),
@@ -173,7 +189,9 @@ impl Engine {
             Command::BitfieldRo(bitfield_ro) => self.bitfield_ro(turn, bitfield_ro),
             Command::Bitop(bitop) => self.bitop(turn, bitop),
             Command::Bitpos(bitpos) => self.bitpos(turn, bitpos),
+            Command::ClientCaching(_) => Err(CommandError::CachingWithoutTracking),
             Command::ClientGetname => Ok(self.client_getname(turn)),
+            Command::ClientGetredir => Ok(Reply::Integer(clients::NO_REDIRECTION)),
             Command::ClientHelp => Ok(introspect::help(CommandId::CLIENT)),
             Command::ClientId => Ok(Reply::Integer(turn.caller.id.0 as i64)),
             Command::ClientInfo => Ok(self.client_info(turn)),
@@ -185,7 +203,9 @@ impl Engine {
             Command::ClientReply(mode) => Ok(self.client_reply(turn, mode)),
             Command::ClientSetinfo(info) => Ok(self.client_setinfo(turn, info)),
             Command::ClientSetname(name) => self.client_setname(turn, name),
-            Command::ClientTracking(tracking) => self.client_tracking(tracking),
+            Command::ClientTracking(tracking) => self.client_tracking(turn, tracking),
+            Command::ClientTrackinginfo => Ok(self.client_trackinginfo()),
+            Command::ClientUnblock(_) => Ok(self.client_unblock()),
             Command::ClientUnpause => self.client_unpause(turn),
             Command::Command => Ok(introspect::all()),
             Command::CommandCount => Ok(introspect::count()),
@@ -198,6 +218,7 @@ impl Engine {
             Command::ConfigGet(get) => Ok(self.config_get(turn, get)),
             Command::ConfigHelp => Ok(introspect::help(CommandId::CONFIG)),
             Command::ConfigResetstat => self.config_resetstat(turn),
+            Command::ConfigRewrite => self.config_rewrite(turn),
             Command::ConfigSet(set) => self.config_set(turn, set),
             Command::Copy(copy) => self.copy(turn, copy),
             Command::Dbsize => Ok(self.dbsize(turn)),
@@ -233,8 +254,23 @@ impl Engine {
             Command::Incrbyfloat(incrbyfloat) => self.incrbyfloat(turn, incrbyfloat),
             Command::Info(info) => Ok(self.info(turn, info.sections)),
             Command::Keys(keys) => self.keys(turn, keys),
+            Command::LatencyDoctor => Ok(self.latency_doctor(turn.now)),
+            Command::LatencyGraph(graph) => self.latency_graph(turn.now, graph),
+            Command::LatencyHelp => Ok(introspect::help(CommandId::LATENCY)),
+            Command::LatencyHistogram(histogram) => Ok(self.latency_histogram(turn, histogram)),
+            Command::LatencyHistory(history) => Ok(self.latency_history(history)),
+            Command::LatencyLatest => Ok(self.latency_latest()),
+            Command::LatencyReset(reset) => Ok(self.latency_reset(reset)),
             Command::Lcs(lcs) => self.lcs(turn, lcs),
+            Command::Lolwut(lolwut) => Ok(self.lolwut(lolwut)),
+            Command::MemoryDoctor => Ok(self.memory_doctor(turn)),
+            Command::MemoryHelp => Ok(introspect::help(CommandId::MEMORY)),
+            Command::MemoryMallocStats => Ok(self.memory_malloc_stats(turn)),
+            Command::MemoryPurge => self.memory_purge(turn),
+            Command::MemoryStats => Ok(self.memory_stats(turn)),
+            Command::MemoryUsage(usage) => Ok(self.memory_usage(turn, usage)),
             Command::Mget(mget) => self.mget(turn, mget),
+            Command::Monitor => self.monitor(turn),
             Command::Move(request) => self.move_key(turn, request),
             Command::Mset(mset) => self.mset(turn, mset),
             Command::Msetnx(msetnx) => self.msetnx(turn, msetnx),
@@ -281,6 +317,10 @@ impl Engine {
             Command::Sintercard(sintercard) => self.sintercard(turn, sintercard),
             Command::Sinterstore(sinterstore) => self.sinterstore(turn, sinterstore),
             Command::Sismember(sismember) => self.sismember(turn, sismember),
+            Command::SlowlogGet(get) => Ok(self.slowlog_get(get)),
+            Command::SlowlogHelp => Ok(introspect::help(CommandId::SLOWLOG)),
+            Command::SlowlogLen => Ok(Reply::count(self.slow_log.len())),
+            Command::SlowlogReset => Ok(self.slowlog_reset()),
             Command::Smembers(smembers) => self.smembers(turn, smembers),
             Command::Smismember(smismember) => self.smismember(turn, smismember),
             Command::Smove(smove) => self.smove(turn, smove),

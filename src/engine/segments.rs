@@ -263,7 +263,12 @@ impl<T: Clone, N: Note> Segments<T, N> {
     pub(crate) fn allocated_bytes(&self) -> usize {
         let table = |segment: &Segment<T, N>| segment.table.allocation_size() + size_of::<HashTable<T>>() + RC_BYTES;
         let tables: usize = self.slab.iter().map(table).sum();
-        tables + self.slab.capacity() * size_of::<Segment<T, N>>() + self.directory.capacity() * size_of::<u32>()
+        tables + self.slab.capacity() * size_of::<Segment<T, N>>() + self.directory_bytes()
+    }
+
+    /// Bytes on the heap for the directory alone.
+    pub(crate) fn directory_bytes(&self) -> usize {
+        self.directory.capacity() * size_of::<u32>()
     }
 
     /// The note of the segment that `hash` leads to.

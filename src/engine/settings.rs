@@ -29,6 +29,16 @@ pub struct EngineSettings {
     pub debug_commands: DebugCommands,
     /// Longest string a command may make, in bytes.
     pub proto_max_bulk_len: usize,
+    /// Executions that take at least this long, in microseconds, go to the slow log; none does when it is negative.
+    pub slow_us_min: i64,
+    /// Most entries of the slow log.
+    pub slow_log_len_max: usize,
+    /// What takes at least this long, in milliseconds, is a spike of latency; 0 means nothing is.
+    pub spike_ms_min: u64,
+    /// Whether durations are kept for INFO latencystats.
+    pub latency_tracking: bool,
+    /// The percentages INFO latencystats tells, one space between two.
+    pub latency_percentages: Box<str>,
     /// What happens when memory runs out.
     pub eviction: Eviction,
 }
@@ -46,6 +56,11 @@ impl Default for EngineSettings {
             hz: 10,
             debug_commands: DebugCommands::No,
             proto_max_bulk_len: 512 << 20,
+            slow_us_min: 10_000,
+            slow_log_len_max: 128,
+            spike_ms_min: 0,
+            latency_tracking: true,
+            latency_percentages: "50 99 99.9".into(),
             eviction: Eviction::default(),
         }
     }

@@ -3,11 +3,12 @@
 //! EXEC is a loop, not a value: it answers how many commands were queued, and the session runs them one by one with
 //! [`Engine::exec_next`], encoding each reply before the next command runs.
 
-use crate::command::{Args, Command, OwnedArgs, Spec};
+use crate::command::{Args, Command, CommandId, OwnedArgs, Spec};
 use crate::reply::{CommandError, Reply};
 
 use super::caller::{Caller, Transaction};
 use super::host::{Host, Now};
+use super::monitor;
 use super::{Engine, Turn};
 
 impl Engine {
@@ -63,18 +64,21 @@ impl Engine {
         Ok(Reply::Exec(queued))
     }
 
-    /// Runs the next queued command after [`Reply::Exec`] and tells which it was; `None` when all have run, which ends the transaction.
+    /// Runs the next queued command after [`Reply::Exec`] and tells which it was, what it was asked and what it
+    /// answers; `None` when all have run, which ends the transaction.
     pub fn exec_next<'e, H: Host>(
         &'e mut self,
         caller: &mut Caller,
         now: Now,
         host: &mut H,
-    ) -> Option<(&'static Spec, Reply<'e>)> {
+    ) -> Option<(&'static Spec, OwnedArgs, Reply<'e>)> {
         // It stays with its caller while it runs, for CLIENT LIST and CLIENT INFO tell of it.
         let transaction = caller.transaction.as_deref_mut()?;
         let at = transaction.ran?;
         let Some((spec, args)) = transaction.queue.get_mut(at).map(|(spec, args)| (*spec, std::mem::take(args))) else {
+            let exec = std::mem::take(&mut transaction.exec);
             caller.transaction = None;
+            monitor::show(caller, CommandId::EXEC.spec(), exec.as_args(), host);
             return None;
         };
         transaction.ran = Some(at + 1);
@@ -82,7 +86,8 @@ impl Engine {
             Ok(command) => self.execute(caller, &command, now, host),
             Err(error) => Reply::Error(error),
         };
-        Some((spec, reply))
+        monitor::show(caller, spec, args.as_args(), host);
+        Some((spec, args, reply))
     }
 
     /// A watched key whose time has come counts as changed even before it is removed.

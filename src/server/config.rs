@@ -4,6 +4,7 @@
 //! Deliberately unknown here: the flag parser, sockets (nothing is created or opened but the files that are read).
 
 mod redis_conf;
+mod rewrite;
 pub mod socket_folder;
 mod source;
 mod toml_file;
@@ -21,6 +22,8 @@ use super::settings::{Settings, StartFault};
 pub use super::settings::Wait;
 pub use socket_folder::Place;
 pub use source::{Given, Origin};
+
+pub(super) use rewrite::rewrite;
 
 /// Longest path a Unix socket can have, in bytes.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -147,8 +150,10 @@ impl Build {
             Ok(()) => {
                 let name = given.name.to_ascii_lowercase();
                 self.wait_given |= name == "wait";
-                if name == "unixsocket" {
-                    self.socket = Some(given.origin);
+                match name.as_str() {
+                    "unixsocket" => self.socket = Some(given.origin),
+                    "requirepass" => self.note_password(&given.origin),
+                    _ => {}
                 }
             }
             Err(fault) => self.refuse(&given, &fault),
@@ -198,7 +203,7 @@ impl Build {
                 if !password.is_empty() {
                     let taken = self.settings.start("requirepass", &[password]);
                     debug_assert!(taken.is_ok());
-                    return;
+                    return self.note_password(&given.origin);
                 }
                 "the first line is empty: it holds no password".to_owned()
             }
@@ -206,6 +211,13 @@ impl Build {
         };
         let what = format!("requirepass-file {}: {problem}", path.display());
         self.problems.push(Problem { origin: Some(given.origin.clone()), what });
+    }
+
+    /// A password that was not said in the file is not written into it.
+    fn note_password(&mut self, origin: &Origin) {
+        if !matches!(origin, Origin::Line { .. }) {
+            self.settings.keep_unwritten("requirepass");
+        }
     }
 
     fn finish(mut self, file: Option<PathBuf>, place: &Place) -> Result<Config, Vec<Problem>> {
@@ -231,6 +243,7 @@ impl Build {
             let path = socket_folder::path(self.settings.port(), place);
             let taken = self.settings.start("unixsocket", &[path.as_os_str().as_bytes()]);
             debug_assert!(taken.is_ok());
+            self.settings.keep_unwritten("unixsocket");
         }
         let path = PathBuf::from(OsStr::from_bytes(self.settings.unix_socket()));
         let mode = self.settings.unix_socket_mode();
@@ -255,6 +268,7 @@ impl Build {
         if alone && !self.wait_given {
             let taken = self.settings.start("wait", &[b"block"]);
             debug_assert!(taken.is_ok());
+            self.settings.keep_unwritten("wait");
             self.notes.push("one processor only: waiting by blocking (--wait chooses otherwise)".to_owned());
         }
         self.settings.wait()

@@ -42,12 +42,15 @@ async fn expire(shared: &Shared) {
             let now = table.now;
             let due = engine.expire_some(now, table, EXPIRE_KEYS_PER_SLICE);
             let more = engine.evict_some(now, table) | engine.free_some() | due;
-            engine.count_expire_time(slice.elapsed().as_micros() as u64);
+            engine.count_expire_time(slice.elapsed().as_micros() as u64, now);
             inner.finish_round(shared);
             more
         };
-        if !more || started.elapsed() >= Duration::from_micros(EXPIRE_US_PER_PERIOD) {
+        if !more {
             return;
+        }
+        if started.elapsed() >= Duration::from_micros(EXPIRE_US_PER_PERIOD) {
+            return shared.inner.borrow_mut().engine.count_expire_capped();
         }
         tokio::task::yield_now().await;
     }
@@ -72,8 +75,12 @@ impl Inner {
             if session.outbox.bytes() > 0 {
                 pending.push((session.subscriber, session.outbox.bytes()));
             }
-            // As Redis: subscribers are idle by nature.
-            if timeout_ms > 0 && !session.subscribed && now_ms.saturating_sub(session.active_ms) > timeout_ms {
+            // As Redis: subscribers and monitors are idle by nature.
+            if timeout_ms > 0
+                && !session.subscribed
+                && !session.monitor
+                && now_ms.saturating_sub(session.active_ms) > timeout_ms
+            {
                 idle.push(session.subscriber);
             }
         }

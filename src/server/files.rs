@@ -25,5 +25,6 @@ pub(super) fn make_room(settings: &mut Settings) -> Option<String> {
     }
     let asked = settings.maxclients();
     settings.start("maxclients", &[clients.to_string().as_bytes()]).ok()?;
+    settings.keep_unwritten("maxclients");
     Some(format!("maxclients lowered from {asked} to {clients}: the system allows {allowed} open files"))
 }

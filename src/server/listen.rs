@@ -158,6 +158,7 @@ fn admit(shared: &Rc<Shared>, stream: Stream, peer: Peer) {
         caller: Some(caller),
         resp: 2,
         subscribed: false,
+        monitor: false,
         decoder: Default::default(),
         inbox: Default::default(),
         outbox: Default::default(),

@@ -11,6 +11,7 @@ mod files;
 mod hot;
 mod listen;
 mod log;
+mod meter;
 mod notes;
 mod outbox;
 mod round;
@@ -111,7 +112,7 @@ impl Shared {
             run_id: run_id(seed),
             tcp_port: doors.tcp_port(),
             listeners: doors.names(),
-            config_file: config.file.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            config_file: config.file.clone(),
             allocator,
             startup_bytes: (allocator.used)(),
         };

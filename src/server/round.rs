@@ -163,6 +163,9 @@ impl Inner {
     /// Removes a session: what it joined and watched, then itself.
     fn sweep(&mut self, subscriber: SubscriberId) {
         let Some(mut session) = self.table.sessions.try_remove(subscriber.0 as usize) else { return };
+        if session.monitor {
+            self.table.forget_monitor(subscriber);
+        }
         if let Some(mut caller) = session.caller.take() {
             self.engine.disconnect(&mut caller);
         }

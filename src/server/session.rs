@@ -24,6 +24,8 @@ pub(super) struct Session {
     pub(super) resp: u8,
     /// True while anything is joined: decides the class of its output limits.
     pub(super) subscribed: bool,
+    /// Watches the commands of all (MONITOR).
+    pub(super) monitor: bool,
     pub(super) decoder: Decoder,
     pub(super) inbox: Inbox,
     pub(super) outbox: Outbox,

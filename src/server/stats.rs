@@ -3,8 +3,10 @@
 //! Invariant: every figure is counted or read from the system; what is not known is not reported.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use hdrhistogram::Histogram;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 
 use crate::command::{CommandId, SPECS, Spec};
@@ -20,6 +22,8 @@ pub struct AllocatorFigures {
     pub active: u64,
     /// Held in physical memory.
     pub resident: u64,
+    /// Offered to the system, which has not taken them yet.
+    pub muzzy: u64,
 }
 
 /// The allocator of the process: only the program knows which one it linked.
@@ -31,7 +35,14 @@ pub struct Allocator {
     pub used: fn() -> u64,
     /// Reads the figures; some tens of microseconds.
     pub figures: fn() -> AllocatorFigures,
+    /// Everything it tells about itself, as text; some milliseconds.
+    pub report: fn() -> String,
+    /// Gives back to the system what nothing uses.
+    pub purge: fn(),
 }
+
+/// Longest duration told apart from longer ones, in nanoseconds. Redis's bound.
+const DURATION_NS_MAX: u64 = 1_000_000_000;
 
 /// Counters since the start or the last CONFIG RESETSTAT.
 pub(super) struct Stats {
@@ -50,6 +61,10 @@ pub(super) struct Stats {
     pub(super) rounds: u64,
     pub(super) process: Process,
     commands: Vec<CommandStats>,
+    /// How long executions took, in nanoseconds, for commands that were called.
+    durations: Vec<Option<Box<Histogram<u64>>>>,
+    /// Whether durations are kept (`latency-tracking`).
+    pub(super) keeps_durations: bool,
     errors: BTreeMap<String, u64>,
     rates: Rates,
     peak_bytes: u64,
@@ -62,7 +77,7 @@ pub(super) struct Process {
     pub(super) run_id: String,
     pub(super) tcp_port: u16,
     pub(super) listeners: Vec<String>,
-    pub(super) config_file: String,
+    pub(super) config_file: Option<PathBuf>,
     pub(super) allocator: Allocator,
     pub(super) startup_bytes: u64,
 }
@@ -70,9 +85,9 @@ pub(super) struct Process {
 /// Sixteen samples, a tenth of a second apart, as Redis averages its `instantaneous_` fields.
 #[derive(Default)]
 struct Rates {
-    samples: [(u64, u64, u64); 16],
+    samples: [[u64; 4]; 16],
     next: usize,
-    last: Option<(Instant, u64, u64, u64)>,
+    last: Option<(Instant, [u64; 4])>,
 }
 
 impl Stats {
@@ -95,6 +110,8 @@ impl Stats {
             peak_at_s: 0,
             process,
             commands: vec![CommandStats::default(); SPECS.len()],
+            durations: vec![None; SPECS.len()],
+            keeps_durations: true,
             errors: BTreeMap::new(),
             rates: Rates::default(),
         }
@@ -103,6 +120,51 @@ impl Stats {
     /// The counters of one command.
     pub(super) fn command(&mut self, id: CommandId) -> &mut CommandStats {
         &mut self.commands[usize::from(id.0)]
+    }
+
+    /// Books the time of one or more executions of a command, each of which took the same share of it.
+    pub(super) fn book_time(&mut self, id: CommandId, total: Duration, executions: u32) {
+        let at = usize::from(id.0);
+        let ns = total.as_nanos() as u64;
+        self.commands[at].ns += ns;
+        if self.keeps_durations {
+            // Two digits, and room that grows with the longest: 2 KiB for most commands, 24 at most.
+            let new = || Histogram::new(2).ok().map(Box::new);
+            if self.durations[at].is_none() {
+                self.durations[at] = new();
+            }
+            let each = (ns / u64::from(executions.max(1))).clamp(1, DURATION_NS_MAX);
+            if let Some(durations) = &mut self.durations[at] {
+                let recorded = durations.record_n(each, executions.into());
+                debug_assert!(recorded.is_ok(), "the histogram grows");
+            }
+        }
+    }
+
+    /// What an execution of a command took so far, on average.
+    pub(super) fn mean_time(&self, id: CommandId) -> Duration {
+        let stats = &self.commands[usize::from(id.0)];
+        Duration::from_nanos(stats.ns.checked_div(stats.calls).unwrap_or(0))
+    }
+
+    /// See [`crate::engine::Host::duration_steps`].
+    pub(super) fn duration_steps(
+        &self,
+        wanted: &mut dyn FnMut(&'static Spec) -> bool,
+    ) -> Vec<(&'static Spec, Vec<(u64, u64)>)> {
+        let measured = SPECS.iter().zip(&self.durations);
+        let found = measured.filter_map(|(spec, durations)| Some((spec, durations.as_deref()?)));
+        found.filter(|(spec, _)| wanted(spec)).map(|(spec, durations)| (spec, steps(durations))).collect()
+    }
+
+    /// See [`crate::engine::Host::duration_percentiles`].
+    pub(super) fn duration_percentiles(&self, percentages: &[f64]) -> Vec<(&'static Spec, Vec<u64>)> {
+        let measured = SPECS.iter().zip(&self.durations);
+        let found = measured.filter_map(|(spec, durations)| Some((spec, durations.as_deref()?)));
+        let told = |durations: &Histogram<u64>| {
+            percentages.iter().map(|percentage| durations.value_at_percentile(*percentage)).collect()
+        };
+        found.map(|(spec, durations)| (spec, told(durations))).collect()
     }
 
     /// Counts an error reply under its code.
@@ -133,21 +195,21 @@ impl Stats {
     /// CONFIG RESETSTAT.
     pub(super) fn reset(&mut self) {
         let process = std::mem::replace(&mut self.process, Process::nowhere());
-        let (peak_bytes, peak_at_s) = (self.peak_bytes, self.peak_at_s);
-        *self = Stats { peak_bytes, peak_at_s, ..Stats::new(process) };
+        let (peak_bytes, peak_at_s, keeps_durations) = (self.peak_bytes, self.peak_at_s, self.keeps_durations);
+        *self = Stats { peak_bytes, peak_at_s, keeps_durations, ..Stats::new(process) };
     }
 
     /// Takes a sample for the per-second figures and the memory peak. Call it ten times a second.
     pub(super) fn sample(&mut self, unix_s: u64) {
         let now = Instant::now();
-        if let Some((then, executed, net_in, net_out)) = self.rates.last {
+        let counts = [self.executed, self.net_in, self.net_out, self.rounds];
+        if let Some((then, before)) = self.rates.last {
             let ms = now.duration_since(then).as_millis().max(1) as u64;
-            let per_s = |now: u64, then: u64| now.saturating_sub(then) * 1000 / ms;
-            self.rates.samples[self.rates.next] =
-                (per_s(self.executed, executed), per_s(self.net_in, net_in), per_s(self.net_out, net_out));
+            let per_s = |at: usize| counts[at].saturating_sub(before[at]) * 1000 / ms;
+            self.rates.samples[self.rates.next] = [0, 1, 2, 3].map(per_s);
             self.rates.next = (self.rates.next + 1) % self.rates.samples.len();
         }
-        self.rates.last = Some((now, self.executed, self.net_in, self.net_out));
+        self.rates.last = Some((now, counts));
         let used = self.used_bytes();
         if used > self.peak_bytes {
             self.peak_bytes = used;
@@ -165,9 +227,8 @@ impl Stats {
         let figures = (self.process.allocator.figures)();
         let used = self.used_bytes();
         let rss_bytes = resident_bytes().unwrap_or(figures.resident);
-        let mean = |of: fn(&(u64, u64, u64)) -> u64| {
-            self.rates.samples.iter().map(of).sum::<u64>() / self.rates.samples.len() as u64
-        };
+        let samples = &self.rates.samples;
+        let mean = |at: usize| samples.iter().map(|sample| sample[at]).sum::<u64>() / samples.len() as u64;
         let now_s = table.now.unix_us / 1_000_000;
         let mut facts = Facts {
             pid: std::process::id(),
@@ -175,13 +236,14 @@ impl Stats {
             tcp_port: self.process.tcp_port,
             listeners: self.process.listeners.clone(),
             executable: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default(),
-            config_file: self.process.config_file.clone(),
+            config_file: self.process.config_file.as_ref().map_or(String::new(), |path| path.display().to_string()),
             os: system_name(),
             uptime_s: self.process.started.elapsed().as_secs(),
             rss_bytes,
             allocated_bytes: used,
             allocator_active_bytes: figures.active,
             allocator_resident_bytes: figures.resident,
+            allocator_muzzy_bytes: figures.muzzy,
             allocator: self.process.allocator.name,
             peak_bytes: self.peak_bytes.max(used),
             peak_at_s: if used >= self.peak_bytes { now_s } else { self.peak_at_s },
@@ -192,11 +254,11 @@ impl Stats {
             connections: self.connections,
             rejected_connections: self.rejected_connections,
             commands: self.executed,
-            ops_per_sec: mean(|sample| sample.0),
+            ops_per_sec: mean(0),
             net_in: self.net_in,
             net_out: self.net_out,
-            in_kbps: mean(|sample| sample.1) as f64 / 1024.0,
-            out_kbps: mean(|sample| sample.2) as f64 / 1024.0,
+            in_kbps: mean(1) as f64 / 1024.0,
+            out_kbps: mean(2) as f64 / 1024.0,
             reads: self.reads,
             writes: self.writes,
             inbox_limit_cuts: self.inbox_limit_cuts,
@@ -205,6 +267,7 @@ impl Stats {
             dropped_bytes: self.dropped_bytes,
             errors: self.error_replies,
             rounds: self.rounds,
+            rounds_per_sec: mean(3),
             ..Facts::default()
         };
         add_cpu_times(&mut facts);
@@ -215,17 +278,42 @@ impl Stats {
 
 impl Process {
     /// A stand-in for the moment in which the real one moves.
-    fn nowhere() -> Self {
+    pub(super) fn nowhere() -> Self {
         Process {
             started: Instant::now(),
             run_id: String::new(),
             tcp_port: 0,
             listeners: Vec::new(),
-            config_file: String::new(),
-            allocator: Allocator { name: "", used: u64::default, figures: AllocatorFigures::default },
+            config_file: None,
+            allocator: Allocator {
+                name: "",
+                used: u64::default,
+                figures: AllocatorFigures::default,
+                report: String::new,
+                purge: || {},
+            },
             startup_bytes: 0,
         }
     }
+}
+
+/// Executions by duration, in steps that double from 1,024 ns on and are told in whole microseconds, as Redis does:
+/// each counts what lies below its end, and those that count nothing new are left out.
+fn steps(durations: &Histogram<u64>) -> Vec<(u64, u64)> {
+    let mut steps = Vec::new();
+    let mut counted = 0;
+    for exponent in 10.. {
+        if counted == durations.len() {
+            break;
+        }
+        let end = durations.highest_equivalent(1 << exponent).min((1 << 30) - 1);
+        let up_to = durations.count_between(0, end);
+        if up_to > counted {
+            counted = up_to;
+            steps.push((end / 1000, counted));
+        }
+    }
+    steps
 }
 
 fn add_sessions(facts: &mut Facts, table: &Table) {

@@ -14,7 +14,9 @@ use crate::protocol::resp::Output;
 use crate::protocol::resp::reply::push as push_frame;
 use crate::reply::{CommandError, Push};
 
+use super::config::rewrite;
 use super::log;
+use super::meter::may_measure_together;
 use super::outbox::Outbox;
 use super::session::{Session, State};
 use super::settings::{OutputClass, Settings};
@@ -35,6 +37,10 @@ pub(super) struct Table {
     /// Pushes for the session whose turn runs; they go after its reply.
     pub(super) own: Outbox,
     pub(super) now: Now,
+    /// Whether brief commands may be measured together, see [`super::meter`].
+    pub(super) measures_together: bool,
+    /// Sessions that watch the commands of all.
+    monitors: Vec<SubscriberId>,
     running: Option<Running>,
     frames: Frames,
     pool: Vec<Vec<u8>>,
@@ -84,8 +90,10 @@ struct Frame {
 
 impl Table {
     pub(super) fn new(settings: Settings, stats: Stats) -> Self {
-        Table {
+        let mut table = Table {
             sessions: Slab::new(),
+            measures_together: false,
+            monitors: Vec::new(),
             settings,
             stats,
             pause: None,
@@ -98,7 +106,22 @@ impl Table {
             frames: Frames::default(),
             pool: Vec::new(),
             next_id: 1,
-        }
+        };
+        table.follow_settings();
+        table
+    }
+
+    /// Takes over what is kept outside the settings for the sake of speed.
+    fn follow_settings(&mut self) {
+        let engine = self.settings.engine();
+        let spike_us_min = i64::try_from(engine.spike_ms_min).unwrap_or(i64::MAX).saturating_mul(1000);
+        self.measures_together = may_measure_together(engine.slow_us_min, spike_us_min);
+        self.stats.keeps_durations = engine.latency_tracking;
+    }
+
+    /// Forgets a session that ends.
+    pub(super) fn forget_monitor(&mut self, subscriber: SubscriberId) {
+        self.monitors.retain(|monitor| *monitor != subscriber);
     }
 
     /// The id of the next connection.
@@ -186,7 +209,11 @@ impl Table {
     /// Ends a session for output past its limit, and answers whether it did.
     pub(super) fn check_output(&mut self, subscriber: SubscriberId, bytes: usize) -> bool {
         let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return true };
-        let class = if session.subscribed { OutputClass::Pubsub } else { OutputClass::Normal };
+        let class = match (session.monitor, session.subscribed) {
+            (true, _) => OutputClass::Monitor,
+            (false, true) => OutputClass::Pubsub,
+            (false, false) => OutputClass::Normal,
+        };
         let limit = self.settings.output_limit(class);
         let now_ms = self.now.unix_us / 1000;
         let over_soft = limit.soft_bytes > 0 && bytes > limit.soft_bytes;
@@ -205,6 +232,46 @@ impl Table {
         };
         self.cut_output(subscriber, bytes, &reason);
         true
+    }
+
+    fn rewrite_config(&self) -> Result<(), CommandError> {
+        let written = rewrite(self.stats.process.config_file.as_deref(), &self.settings);
+        match &written {
+            Ok(()) => log::notice(format_args!("configuration file rewritten")),
+            Err(error) => log::warning(format_args!("{}", String::from_utf8_lossy(&error.text()))),
+        }
+        written
+    }
+
+    /// A command of the running session as monitors are told it.
+    fn monitor_line(&self, db: u16, words: &[u8]) -> Bytes {
+        let us = self.now.unix_us;
+        let from = self.running.as_ref().and_then(|running| self.sessions.get(running.subscriber.0 as usize));
+        let from = from.map_or(String::new(), |session| session.peer.origin());
+        let head = format!("+{}.{:06} [{db} {from}] ", us / 1_000_000, us % 1_000_000);
+        Bytes::from([head.as_bytes(), words, b"\r\n"].concat())
+    }
+
+    /// Hands a line to one monitor; its own commands are shown after their replies.
+    fn show_line(&mut self, monitor: SubscriberId, line: &Bytes) {
+        let append = |outbox: &mut Outbox| match line.len() >= FRAME_SHARED_BYTES {
+            true => outbox.shared(line.clone()),
+            false => outbox.extend(line),
+        };
+        if self.running.as_ref().is_some_and(|running| running.subscriber == monitor) {
+            return append(&mut self.own);
+        }
+        let Some(session) = self.sessions.get_mut(monitor.0 as usize) else { return };
+        if matches!(session.state, State::Doomed | State::Draining) {
+            return;
+        }
+        if session.outbox.wants_buffer() {
+            session.outbox.lend(self.pool.pop().unwrap_or_default());
+        }
+        append(session.push_outbox());
+        let bytes = session.unsent_bytes();
+        self.mark_fresh(monitor);
+        self.check_output(monitor, bytes);
     }
 
     /// Ends a session for output it does not take: counts it, logs who, why and how much.
@@ -343,6 +410,7 @@ impl Host for Table {
     fn set(&mut self, changes: &[(&[u8], &[u8])]) -> Result<EngineSettings, CommandError> {
         self.settings.set(changes)?;
         log::set_level(self.settings.log_level());
+        self.follow_settings();
         Ok(self.settings.engine())
     }
 
@@ -352,6 +420,40 @@ impl Host for Table {
 
     fn error_stats(&self) -> Vec<(String, u64)> {
         self.stats.errors()
+    }
+
+    fn duration_steps(&self, wanted: &mut dyn FnMut(&'static Spec) -> bool) -> Vec<(&'static Spec, Vec<(u64, u64)>)> {
+        self.stats.duration_steps(wanted)
+    }
+
+    fn duration_percentiles(&self, percentages: &[f64]) -> Vec<(&'static Spec, Vec<u64>)> {
+        self.stats.duration_percentiles(percentages)
+    }
+
+    fn has_monitors(&self) -> bool {
+        !self.monitors.is_empty()
+    }
+
+    fn set_monitor(&mut self, on: bool) {
+        let Some(subscriber) = self.running.as_ref().map(|running| running.subscriber) else { return };
+        self.forget_monitor(subscriber);
+        if on {
+            self.monitors.push(subscriber);
+        }
+        if let Some(session) = self.sessions.get_mut(subscriber.0 as usize) {
+            session.monitor = on;
+        }
+    }
+
+    fn show_command(&mut self, db: u16, words: &[u8]) {
+        let line = self.monitor_line(db, words);
+        for monitor in self.monitors.clone() {
+            self.show_line(monitor, &line);
+        }
+    }
+
+    fn allocator_report(&self) -> String {
+        (self.stats.process.allocator.report)()
     }
 
     fn ask(&mut self, request: ProcessRequest) -> Result<(), CommandError> {
@@ -368,6 +470,8 @@ impl Host for Table {
                 self.asked.push(ProcessRequest::Unpause);
             }
             ProcessRequest::ResetStats => self.stats.reset(),
+            ProcessRequest::PurgeMemory => (self.stats.process.allocator.purge)(),
+            ProcessRequest::RewriteConfig => return self.rewrite_config(),
             ProcessRequest::Log(line) => log::warning(format_args!("DEBUG LOG: {}", String::from_utf8_lossy(&line))),
             ProcessRequest::Sleep { us } => std::thread::sleep(std::time::Duration::from_micros(us)),
             request @ (ProcessRequest::Shutdown { .. } | ProcessRequest::AbortShutdown) => self.asked.push(request),

@@ -3,19 +3,23 @@
 //! Invariant: replies stand in the order of their requests, and a push to the caller's own session right after the
 //! reply of the command that caused it, before the next command runs.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::command::{Args, CommandId, Flags, OwnedArgs, Request, Span, Spec};
-use crate::engine::{Caller, Engine, Executed, Handled, Now, ReplyMode, SubscriberId};
+use crate::engine::{Caller, Engine, Executed, Handled, Now, ReplyMode, SubscriberId, Took};
 use crate::limits::{OUTBOX_PAUSE_BYTES, TURN_COMMANDS_MAX, TURN_US_MAX};
 use crate::protocol::ProtocolError;
 use crate::protocol::resp::reply::{Streamed, encode, protocol_error};
 use crate::protocol::resp::{Decoded, Decoder, Limits};
 use crate::reply::{CommandError, Reply};
 
+use super::meter::Meter;
 use super::outbox::Outbox;
 use super::session::{State, Telling};
 use super::table::{RunningCommand, Table};
+
+/// Bytes of a request whose decoding takes as long as a look at the clock.
+const DECODED_BYTES_MIN: usize = 1024;
 
 /// Requests decoded together, and the memory for them, lent from turn to turn.
 #[derive(Default)]
@@ -81,10 +85,21 @@ pub(super) fn turn(engine: &mut Engine, table: &mut Table, window: &mut Window, 
     };
     let mut decoder = std::mem::take(&mut session.decoder);
     let inbox_bytes = bytes.len();
-    let mut run =
-        Run { engine, table, caller, outbox, telling: None, subscriber, inbox_bytes, started, commands: 0, last: None };
+    let mut run = Run {
+        engine,
+        table,
+        caller,
+        outbox,
+        telling: None,
+        subscriber,
+        inbox_bytes,
+        started,
+        commands: 0,
+        last: None,
+        meter: Meter::new(started),
+    };
     let end = run.windows(&mut decoder, window, bytes);
-    run.settle_time(None);
+    run.meter.settle(&mut run.table.stats);
     let Run { caller, outbox, telling, last, .. } = run;
     let closing = caller.closing;
     let unsent = outbox.bytes();
@@ -95,7 +110,7 @@ pub(super) fn turn(engine: &mut Engine, table: &mut Table, window: &mut Window, 
         session.telling = telling;
         session.commands += executed;
         session.active_ms = table.now.unix_us / 1000;
-        session.last_command = last.map(|(spec, _)| spec).or(session.last_command);
+        session.last_command = last.or(session.last_command);
         if closing && session.state == State::Open {
             session.state = State::Draining;
         }
@@ -121,8 +136,9 @@ struct Run<'r> {
     started: Instant,
     /// Requests answered, refused ones included.
     commands: usize,
-    /// A run of equal commands whose time is not booked yet: the command, and when the run began.
-    last: Option<(&'static Spec, Instant)>,
+    /// The last command that was found.
+    last: Option<&'static Spec>,
+    meter: Meter,
 }
 
 impl Run<'_> {
@@ -130,6 +146,10 @@ impl Run<'_> {
         let mut consumed = 0;
         loop {
             let broken = window.fill(decoder, bytes, consumed, &self.limits());
+            // Decoding is nobody's time; of one small request it is not worth a look at the clock.
+            if window.requests.len() > 1 || window.start - consumed > DECODED_BYTES_MIN {
+                self.meter.skip(&mut self.table.stats);
+            }
             for at in 0..window.requests.len() {
                 let stop = self.request(window, bytes, at);
                 if stop != Some(Stop::Paused) {
@@ -182,7 +202,10 @@ impl Run<'_> {
     fn run(&mut self, request: &Request<'_>) {
         let now = self.table.now;
         let counted = request.counted();
-        self.settle_time(counted);
+        self.last = counted.or(self.last);
+        let words = request.args.len();
+        let together = self.table.measures_together;
+        let begun = counted.map(|spec| self.meter.begin(spec, words, together, &mut self.table.stats));
         self.table.set_running(self.running(request));
         let Handled { executed, reply } = self.engine.handle(&mut self.caller, request, now, self.table);
         if let Some(spec) = counted {
@@ -206,6 +229,17 @@ impl Run<'_> {
         if has_queue {
             self.run_queue(now, silent);
         }
+        match (executed, counted, begun) {
+            (Executed::Ran, Some(spec), Some(begun)) => {
+                let stats = &mut self.table.stats;
+                let took = match has_queue {
+                    true => Some(self.meter.end_outer(spec, begun, stats)),
+                    false => self.meter.end(spec, stats),
+                };
+                self.note(spec, request.args, took);
+            }
+            _ => self.meter.skip(&mut self.table.stats),
+        }
         match &mut self.telling {
             Some(telling) => telling.behind.append(&mut self.table.own),
             None => self.outbox.append(&mut self.table.own),
@@ -214,12 +248,30 @@ impl Run<'_> {
     }
 
     fn run_queue(&mut self, now: Now, silent: bool) {
-        while let Some((spec, reply)) = self.engine.exec_next(&mut self.caller, now, self.table) {
+        self.meter.skip(&mut self.table.stats);
+        loop {
+            let together = self.table.measures_together;
+            if let Some((spec, words)) = self.caller.next_queued() {
+                self.meter.begin(spec.counted_as(), words, together, &mut self.table.stats);
+            }
+            let Some((spec, args, reply)) = self.engine.exec_next(&mut self.caller, now, self.table) else { return };
+            let spec = spec.counted_as();
             book(self.table, spec, Executed::Ran, &reply);
             count_error(self.table, &reply);
             if !silent {
                 encode(&reply, self.caller.resp, &mut self.outbox);
             }
+            drop(reply);
+            let took = self.meter.end(spec, &mut self.table.stats);
+            self.note(spec, args.as_args(), took);
+        }
+    }
+
+    /// Tells the engine how long a command took, when that is known.
+    fn note(&mut self, spec: &'static Spec, args: Args<'_>, took: Option<Duration>) {
+        if let Some(took) = took {
+            let took = Took { spec, args, us: took.as_micros() as u64 };
+            self.engine.took(&self.caller, &took, self.table.now, self.table);
         }
     }
 
@@ -234,23 +286,6 @@ impl Run<'_> {
             inbox_bytes: self.inbox_bytes,
             words_bytes: if told { request.args.iter().map(<[u8]>::len).sum() } else { 0 },
             executed: self.table.executed_in_turn(),
-        }
-    }
-
-    /// Books the time of the run of equal commands that ends before `next`. A clock is read only where the command
-    /// changes, so that a pipeline of one command does not pay for it.
-    fn settle_time(&mut self, next: Option<&'static Spec>) {
-        if let (Some((spec, _)), Some(next)) = (&self.last, next)
-            && spec.id == next.id
-        {
-            return;
-        }
-        let now = if self.last.is_none() { self.started } else { Instant::now() };
-        if let Some((spec, since)) = self.last {
-            self.table.stats.command(spec.id).ns += now.duration_since(since).as_nanos() as u64;
-        }
-        if let Some(next) = next {
-            self.last = Some((next, now));
         }
     }
 

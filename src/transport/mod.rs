@@ -144,6 +144,14 @@ impl Peer {
         }
     }
 
+    /// As MONITOR tells it: `host:port`, or `unix:` and the socket's path.
+    pub fn origin(&self) -> String {
+        match self {
+            Peer::Tcp { remote, .. } => remote.to_string(),
+            Peer::Unix { path } => format!("unix:{}", path.display()),
+        }
+    }
+
     /// The same for this end.
     pub fn laddr(&self) -> String {
         match self {

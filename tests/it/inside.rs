@@ -8,12 +8,12 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use goblin::command::{Args, Request, Spec};
 use goblin::engine::{
-    Caller, ClientFacts, ClientId, CommandStats, Engine, EngineSettings, Facts, Host, Now, ProcessRequest, ReplyMode,
-    SubscriberId, Taken,
+    Caller, ClientFacts, ClientId, CommandStats, Engine, EngineSettings, Executed, Facts, Handled, Host, Now,
+    ProcessRequest, ReplyMode, SubscriberId, Taken, Took,
 };
 use goblin::protocol::resp::reply::{encode, protocol_error, push};
 use goblin::protocol::resp::{Decoded, Decoder, Limits};
@@ -59,6 +59,8 @@ struct Session {
     outbox: Vec<u8>,
     /// RESP version pushes are encoded in.
     resp: u8,
+    /// Watches the commands of all.
+    monitor: bool,
     ended: bool,
 }
 
@@ -116,6 +118,7 @@ impl Surroundings {
             inbox: Vec::new(),
             outbox: Vec::new(),
             resp: 2,
+            monitor: false,
             ended: false,
         });
     }
@@ -178,15 +181,26 @@ impl Surroundings {
         let now = now();
         let mut replies = Vec::new();
         self.sessions[self.running].resp = caller.resp;
-        let reply = engine.handle(caller, &Request::resolve(args), now, self).reply;
+        let request = Request::resolve(args);
+        let began = Instant::now();
+        let Handled { executed, reply } = engine.handle(caller, &request, now, self);
         let silent = matches!(caller.replies, ReplyMode::Off | ReplyMode::Skip);
         let confirms = matches!(reply, Reply::Confirmations(_));
         encode(&reply, caller.resp, &mut replies);
         if matches!(reply, Reply::Exec(_)) {
             drop(reply);
-            while let Some((_, reply)) = engine.exec_next(caller, now, self) {
+            loop {
+                let began = Instant::now();
+                let Some((spec, args, reply)) = engine.exec_next(caller, now, self) else { break };
                 encode(&reply, caller.resp, &mut replies);
+                drop(reply);
+                engine.took(caller, &took(spec, args.as_args(), began), now, self);
             }
+        } else {
+            drop(reply);
+        }
+        if let (Executed::Ran, Some(spec)) = (executed, request.counted()) {
+            engine.took(caller, &took(spec, args, began), now, self);
         }
         if silent && !confirms {
             replies.clear();
@@ -215,6 +229,10 @@ impl Surroundings {
             }
         }
     }
+}
+
+fn took<'a>(spec: &'static Spec, args: Args<'a>, began: Instant) -> Took<'a> {
+    Took { spec, args, us: began.elapsed().as_micros() as u64 }
 }
 
 fn now() -> Now {
@@ -271,9 +289,41 @@ impl Host for Surroundings {
         Vec::new()
     }
 
+    fn duration_steps(&self, _: &mut dyn FnMut(&'static Spec) -> bool) -> Vec<(&'static Spec, Vec<(u64, u64)>)> {
+        Vec::new()
+    }
+
+    fn duration_percentiles(&self, _: &[f64]) -> Vec<(&'static Spec, Vec<u64>)> {
+        Vec::new()
+    }
+
+    fn has_monitors(&self) -> bool {
+        self.sessions.iter().any(|session| session.monitor)
+    }
+
+    fn set_monitor(&mut self, on: bool) {
+        self.sessions[self.running].monitor = on;
+    }
+
+    fn show_command(&mut self, db: u16, words: &[u8]) {
+        let now_us = now().unix_us;
+        let head = format!("+{}.{:06} [{db} inside] ", now_us / 1_000_000, now_us % 1_000_000);
+        let line = [head.as_bytes(), words, b"\r\n"].concat();
+        for (at, session) in self.sessions.iter_mut().enumerate().filter(|(_, session)| session.monitor) {
+            let outbox = if at == self.running { &mut self.own } else { &mut session.outbox };
+            outbox.extend_from_slice(&line);
+        }
+    }
+
+    fn allocator_report(&self) -> String {
+        String::new()
+    }
+
     fn ask(&mut self, request: ProcessRequest) -> Result<(), CommandError> {
         match request {
             ProcessRequest::Sleep { us } => thread::sleep(std::time::Duration::from_micros(us)),
+            ProcessRequest::RewriteConfig => return Err(CommandError::NoConfigFile),
+            ProcessRequest::PurgeMemory | ProcessRequest::ResetStats => {}
             other => panic!("no transcript that runs inside asks for {other:?}"),
         }
         Ok(())

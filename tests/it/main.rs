@@ -34,6 +34,8 @@ mod counters;
 mod differential;
 // The examples of the specs.
 mod examples;
+// MONITOR, SLOWLOG, LATENCY, MEMORY, INFO, CONFIG REWRITE.
+mod introspection;
 // Commands about keys of any type.
 mod keys;
 // The memory limit.
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
     counters::tests(&mut suite);
     differential::tests(&mut suite);
     examples::tests(&mut suite);
+    introspection::tests(&mut suite);
     keys::tests(&mut suite);
     memory::tests(&mut suite);
     moves::tests(&mut suite);

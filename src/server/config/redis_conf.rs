@@ -78,6 +78,16 @@ impl Reading {
     }
 }
 
+/// The directive of a line as it is written; none in a comment, an empty line or one that cannot be read.
+pub(super) fn directive(line: &[u8]) -> Option<String> {
+    let line = line.trim_ascii();
+    if line.is_empty() || line.starts_with(b"#") {
+        return None;
+    }
+    let name = split(line)?.into_iter().next()?;
+    String::from_utf8(name).ok()
+}
+
 /// Words between white space. In double quotes `\n \r \t \b \a \xHH` are what they say and any other byte after a
 /// backslash is itself; in single quotes only `\'` is special. `None` when a quote does not end, or is followed by
 /// anything but white space.

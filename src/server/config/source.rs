@@ -84,7 +84,19 @@ impl Given {
 pub(super) fn read(path: &Path) -> Result<(Vec<Given>, Vec<Problem>), Problem> {
     let content =
         read_bounded(path).map_err(|why| Problem { origin: None, what: format!("{}: {why}", path.display()) })?;
-    if looks_like_toml(&content) { Ok(toml_file::parse(path, &content)) } else { Ok(redis_conf::parse(path, &content)) }
+    Ok(parse(path, &content))
+}
+
+/// The same for a content that was read already.
+pub(super) fn parse(path: &Path, content: &[u8]) -> (Vec<Given>, Vec<Problem>) {
+    if is_toml(path, content) { toml_file::parse(path, content) } else { redis_conf::parse(path, content) }
+}
+
+/// Whether a file is TOML. One that says nothing is what its name says.
+pub(super) fn is_toml(path: &Path, content: &[u8]) -> bool {
+    let says_nothing = |line: &[u8]| line.is_empty() || line.starts_with(b"#");
+    let silent = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).all(says_nothing);
+    looks_like_toml(content) || silent && path.extension().is_some_and(|extension| extension == "toml")
 }
 
 fn looks_like_toml(content: &[u8]) -> bool {
@@ -108,7 +120,7 @@ pub(super) fn read_bounded(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// The system's words without its number.
-fn why(error: &std::io::Error) -> String {
+pub(super) fn why(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_owned(),

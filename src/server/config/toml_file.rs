@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::Problem;
 use super::source::{Given, Origin};
+use crate::server::settings::{Form, Written};
 
 /// The settings in the order of the file, and what cannot be read.
 pub(super) fn parse(path: &Path, content: &[u8]) -> (Vec<Given>, Vec<Problem>) {
@@ -44,6 +45,53 @@ pub(super) fn parse(path: &Path, content: &[u8]) -> (Vec<Given>, Vec<Problem>) {
         }
     }
     (settings, problems)
+}
+
+/// Gives settings other values, where they stand or at the end. The rest stays as it is.
+///
+/// # Errors
+/// The file cannot be read, or a value cannot be written in it.
+pub(super) fn edit(path: &Path, content: Vec<u8>, differences: &[Written]) -> Result<Vec<u8>, String> {
+    let mut text = String::from_utf8(content).map_err(|_| format!("{}: not UTF-8", path.display()))?;
+    let (table, errors) = DeTable::parse_recoverable(&text);
+    if let Some(error) = errors.first() {
+        return Err(error.message().replace('\n', ", "));
+    }
+    let mut replaced = Vec::new();
+    let mut added = String::new();
+    for written in differences {
+        let value = toml_value(written)?;
+        match table.get_ref().iter().find(|(key, _)| written.is_called(key.get_ref())) {
+            Some((_, old)) => replaced.push((old.span(), value)),
+            None => added += &format!("{} = {value}\n", written.name),
+        }
+    }
+    drop(table);
+    // From the end, so that earlier places stay where they are.
+    replaced.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+    for (span, value) in replaced {
+        text.replace_range(span, &value);
+    }
+    if !added.is_empty() {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        if !text.lines().any(|line| line.trim() == super::rewrite::MARK) {
+            text += &format!("{}\n", super::rewrite::MARK);
+        }
+        text += &added;
+    }
+    Ok(text.into_bytes())
+}
+
+fn toml_value(written: &Written) -> Result<String, String> {
+    let text = std::str::from_utf8(&written.value);
+    let text = text.map_err(|_| format!("{}: a value that is not UTF-8 has no form in TOML", written.name))?;
+    Ok(match written.form {
+        Form::Switch => (text == "yes").to_string(),
+        Form::Number => text.to_owned(),
+        Form::Text | Form::Words => toml::Value::from(text).to_string(),
+    })
 }
 
 /// A value as words. A list is one value of several words, for the settings that take them.

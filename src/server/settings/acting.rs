@@ -173,6 +173,11 @@ impl Values<'_> {
                 _ => DebugCommands::No,
             },
             proto_max_bulk_len: self.size("proto-max-bulk-len"),
+            slow_us_min: self.integer("slowlog-log-slower-than"),
+            slow_log_len_max: self.size("slowlog-max-len"),
+            spike_ms_min: self.integer("latency-monitor-threshold") as u64,
+            latency_tracking: self.yes("latency-tracking"),
+            latency_percentages: String::from_utf8_lossy(self.text("latency-tracking-info-percentiles")).into(),
             eviction: Eviction {
                 maxmemory: self.integer("maxmemory") as u64,
                 policy: self.eviction_policy(),

@@ -68,6 +68,16 @@ pub(super) enum Value {
     EventClasses(NotifyFlags),
 }
 
+impl Value {
+    /// As CONFIG GET answers it, with bytes that are no UTF-8 as they are.
+    pub(super) fn printed(&self) -> Vec<u8> {
+        match self {
+            Value::Text(bytes) => bytes.to_vec(),
+            other => other.to_string().into_bytes(),
+        }
+    }
+}
+
 impl Kind {
     /// Reads a value as CONFIG SET receives it. `old` is the value it replaces: a partial change keeps the rest.
     ///

@@ -28,6 +28,8 @@ pub struct Settings {
     values: Vec<Value>,
     acting: Acting,
     clients_ceiling: u64,
+    /// Values that nobody said, or that were kept out of the file: as long as they last they are not written there.
+    unwritten: Vec<(usize, Value)>,
 }
 
 /// New values that were found valid, for [`Settings::commit`].
@@ -81,7 +83,7 @@ impl Settings {
             .map(|entry| entry.kind.read(entry.default.as_bytes(), None).expect("defaults are valid"))
             .collect();
         let acting = Acting::of(&values);
-        Settings { values, acting, clients_ceiling: u64::MAX }
+        Settings { values, acting, clients_ceiling: u64::MAX, unwritten: Vec::new() }
     }
 
     /// Name and value of every setting whose name or alias is wanted, in the order of the registry.
@@ -169,6 +171,36 @@ impl Settings {
         Ok(())
     }
 
+    /// Keeps the present value of a setting out of the configuration file, until it changes.
+    pub fn keep_unwritten(&mut self, name: &str) {
+        if let Some((at, _)) = lookup(name.as_bytes()) {
+            self.unwritten.retain(|(other, _)| *other != at);
+            self.unwritten.push((at, self.values[at].clone()));
+        }
+    }
+
+    /// What a file would have to say for the settings it makes, `file`, to become these, in the order of the registry.
+    pub fn differences(&self, file: &Settings) -> Vec<Written> {
+        let pairs = REGISTRY.iter().zip(self.values.iter().zip(&file.values)).enumerate();
+        // Compared as they are printed: that is all a file can hold.
+        let differs = |at: usize, (ours, theirs): (&Value, &Value)| {
+            ours.printed() != theirs.printed() && !self.unwritten.contains(&(at, ours.clone()))
+        };
+        let differing = pairs.filter(|(at, (_, (ours, theirs)))| differs(*at, (ours, theirs)));
+        let written = |(entry, ours): (&registry::Entry, &Value)| Written {
+            name: entry.name,
+            alias: entry.alias,
+            value: ours.printed(),
+            form: match ours {
+                Value::Bool(_) => Form::Switch,
+                Value::Integer(_) | Value::Memory(_) | Value::Octal(_) => Form::Number,
+                _ if entry.kind.takes_words() => Form::Words,
+                _ => Form::Text,
+            },
+        };
+        differing.map(|(_, (entry, (ours, _)))| written((entry, ours))).collect()
+    }
+
     /// The most clients the process has open files for; a larger `maxclients` is refused from now on.
     pub fn set_clients_ceiling(&mut self, most: u64) {
         self.clients_ceiling = most;
@@ -212,6 +244,39 @@ impl Settings {
             _ => Ok(()),
         }
     }
+}
+
+/// A setting and its value, for a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// As CONFIG GET answers it.
+    pub name: &'static str,
+    /// Its second name.
+    pub alias: Option<&'static str>,
+    /// As CONFIG GET answers it, in bytes.
+    pub value: Vec<u8>,
+    /// What the value is to a file that tells kinds apart.
+    pub form: Form,
+}
+
+impl Written {
+    /// Whether a file means this setting by a name, whatever its case.
+    pub fn is_called(&self, name: &str) -> bool {
+        [Some(self.name), self.alias].into_iter().flatten().any(|known| known.eq_ignore_ascii_case(name))
+    }
+}
+
+/// Kinds of values that files tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `yes` or `no`.
+    Switch,
+    /// An integer.
+    Number,
+    /// Words with one space between two.
+    Words,
+    /// Anything else.
+    Text,
 }
 
 /// The words of a value, one space between two; two spaces have an empty word between them.
@@ -332,6 +397,8 @@ impl Settings {
         match class {
             OutputClass::Normal => self.acting.output_limits.normal,
             OutputClass::Pubsub => self.acting.output_limits.pubsub,
+            OutputClass::Monitor if self.acting.output_limits.normal.is_none() => self.acting.output_limits.replica,
+            OutputClass::Monitor => self.acting.output_limits.normal,
         }
     }
 

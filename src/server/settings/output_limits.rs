@@ -20,6 +20,13 @@ pub struct OutputLimit {
     pub soft_seconds: u64,
 }
 
+impl OutputLimit {
+    /// True when nothing is limited.
+    pub fn is_none(&self) -> bool {
+        self.hard_bytes == 0 && self.soft_bytes == 0
+    }
+}
+
 /// Which limits a client has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputClass {
@@ -27,6 +34,8 @@ pub enum OutputClass {
     Normal,
     /// It has at least one.
     Pubsub,
+    /// It watches the commands of all.
+    Monitor,
 }
 
 /// Limits of all client classes.
@@ -34,7 +43,8 @@ pub enum OutputClass {
 pub struct OutputLimits {
     /// Clients without subscriptions.
     pub normal: OutputLimit,
-    /// Replicas; goblin has none, the limits are only kept.
+    /// Replicas, of which goblin has none. Monitors, which a server feeds just as much, are held to it where `normal`
+    /// has no limit.
     pub replica: OutputLimit,
     /// Clients with at least one subscription.
     pub pubsub: OutputLimit,
