@@ -163,7 +163,7 @@ impl Session {
         let stream = &self.stream;
         let flushed = self.outbox.flush(|slices| stream.try_write(slices));
         self.net_out += (before - self.outbox.bytes()) as u64;
-        if self.outbox.is_empty() {
+        if self.unsent_bytes() == 0 {
             self.over_soft_since_ms = None;
         }
         flushed
