@@ -7,6 +7,7 @@
 
 pub mod config;
 mod cron;
+mod durations;
 mod files;
 mod hot;
 mod listen;

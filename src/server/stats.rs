@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 
 use crate::command::{CommandId, SPECS, Spec};
 use crate::engine::{CommandStats, Facts};
 
+use super::durations::Durations;
 use super::session::State;
 use super::table::Table;
 
@@ -41,9 +41,6 @@ pub struct Allocator {
     pub purge: fn(),
 }
 
-/// Longest duration told apart from longer ones, in nanoseconds. Redis's bound.
-const DURATION_NS_MAX: u64 = 1_000_000_000;
-
 /// Counters since the start or the last CONFIG RESETSTAT.
 pub(super) struct Stats {
     pub(super) connections: u64,
@@ -61,8 +58,8 @@ pub(super) struct Stats {
     pub(super) rounds: u64,
     pub(super) process: Process,
     commands: Vec<CommandStats>,
-    /// How long executions took, in nanoseconds, for commands that were called.
-    durations: Vec<Option<Box<Histogram<u64>>>>,
+    /// How long executions took, for commands that were called.
+    durations: Vec<Option<Box<Durations>>>,
     /// Whether durations are kept (`latency-tracking`).
     pub(super) keeps_durations: bool,
     errors: BTreeMap<String, u64>,
@@ -110,7 +107,7 @@ impl Stats {
             peak_at_s: 0,
             process,
             commands: vec![CommandStats::default(); SPECS.len()],
-            durations: vec![None; SPECS.len()],
+            durations: SPECS.iter().map(|_| None).collect(),
             keeps_durations: true,
             errors: BTreeMap::new(),
             rates: Rates::default(),
@@ -128,16 +125,8 @@ impl Stats {
         let ns = total.as_nanos() as u64;
         self.commands[at].ns += ns;
         if self.keeps_durations {
-            // Two digits, and room that grows with the longest: 2 KiB for most commands, 24 at most.
-            let new = || Histogram::new(2).ok().map(Box::new);
-            if self.durations[at].is_none() {
-                self.durations[at] = new();
-            }
-            let each = (ns / u64::from(executions.max(1))).clamp(1, DURATION_NS_MAX);
-            if let Some(durations) = &mut self.durations[at] {
-                let recorded = durations.record_n(each, executions.into());
-                debug_assert!(recorded.is_ok(), "the histogram grows");
-            }
+            let durations = self.durations[at].get_or_insert_with(|| Box::new(Durations::new()));
+            durations.record(ns / u64::from(executions.max(1)), executions);
         }
     }
 
@@ -154,16 +143,14 @@ impl Stats {
     ) -> Vec<(&'static Spec, Vec<(u64, u64)>)> {
         let measured = SPECS.iter().zip(&self.durations);
         let found = measured.filter_map(|(spec, durations)| Some((spec, durations.as_deref()?)));
-        found.filter(|(spec, _)| wanted(spec)).map(|(spec, durations)| (spec, steps(durations))).collect()
+        found.filter(|(spec, _)| wanted(spec)).map(|(spec, durations)| (spec, durations.steps())).collect()
     }
 
     /// See [`crate::engine::Host::duration_percentiles`].
     pub(super) fn duration_percentiles(&self, percentages: &[f64]) -> Vec<(&'static Spec, Vec<u64>)> {
         let measured = SPECS.iter().zip(&self.durations);
         let found = measured.filter_map(|(spec, durations)| Some((spec, durations.as_deref()?)));
-        let told = |durations: &Histogram<u64>| {
-            percentages.iter().map(|percentage| durations.value_at_percentile(*percentage)).collect()
-        };
+        let told = |durations: &Durations| percentages.iter().map(|percentage| durations.at(*percentage)).collect();
         found.map(|(spec, durations)| (spec, told(durations))).collect()
     }
 
@@ -295,25 +282,6 @@ impl Process {
             startup_bytes: 0,
         }
     }
-}
-
-/// Executions by duration, in steps that double from 1,024 ns on and are told in whole microseconds, as Redis does:
-/// each counts what lies below its end, and those that count nothing new are left out.
-fn steps(durations: &Histogram<u64>) -> Vec<(u64, u64)> {
-    let mut steps = Vec::new();
-    let mut counted = 0;
-    for exponent in 10.. {
-        if counted == durations.len() {
-            break;
-        }
-        let end = durations.highest_equivalent(1 << exponent).min((1 << 30) - 1);
-        let up_to = durations.count_between(0, end);
-        if up_to > counted {
-            counted = up_to;
-            steps.push((end / 1000, counted));
-        }
-    }
-    steps
 }
 
 fn add_sessions(facts: &mut Facts, table: &Table) {

@@ -59,7 +59,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rustyline", &["src/app/cli.rs", "src/app/cli/"]),
     ("comfy_table", &["src/app/show.rs"]),
     ("indicatif", &["src/app/show.rs"]),
-    ("hdrhistogram", &["src/bench/report.rs", "src/server/stats.rs"]),
+    ("hdrhistogram", &["src/bench/report.rs", "src/server/durations.rs"]),
     ("memmap2", &["src/shm/region.rs"]),
     ("nix", &["src/shm/", "src/server/", "src/transport/unix.rs"]),
     ("tokio", &["src/server/", "src/transport/", "src/client/", "src/bench/worker.rs", "src/app/mod.rs"]),
