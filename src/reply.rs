@@ -620,12 +620,12 @@ impl CommandError {
             }
             CommandError::UnknownCommand(unknown) => return unknown.sentence().into(),
             CommandError::UnknownSubcommand(container, word) => {
-                let word = &word[..word.len().min(128)];
+                let word = printed(word, 128);
                 return [b"unknown subcommand '", word, b"'. Try ", container.as_bytes(), b" HELP."].concat().into();
             }
             CommandError::BadSubcommand(request) => {
                 let (container, word) = &**request;
-                let word = &word[..word.len().min(128)];
+                let word = printed(word, 128);
                 let start = b"unknown subcommand or wrong number of arguments for '";
                 return [&start[..], word, b"'. Try ", container.as_bytes(), b" HELP."].concat().into();
             }
@@ -642,42 +642,56 @@ impl CommandError {
                 let code = if reason.code() == "ERR" { String::new() } else { format!("{} ", reason.code()) };
                 return [b"Transaction discarded because of: ", code.as_bytes(), &*reason.text()].concat().into();
             }
-            CommandError::UnsupportedOption(word) => return [b"Unsupported option ", &word[..]].concat().into(),
+            CommandError::UnsupportedOption(word) => {
+                return [b"Unsupported option ", printed(word, usize::MAX)].concat().into();
+            }
             CommandError::UnknownClientType(word) => {
-                return [b"Unknown client type '", &word[..], b"'"].concat().into();
+                return [b"Unknown client type '", printed(word, usize::MAX), b"'"].concat().into();
             }
-            CommandError::NoSuchUser(word) => return [b"No such user '", &word[..], b"'"].concat().into(),
+            CommandError::NoSuchUser(word) => {
+                return [b"No such user '", printed(word, usize::MAX), b"'"].concat().into();
+            }
             CommandError::UnrecognizedOption(word) => {
-                return [b"Unrecognized option '", &word[..], b"'"].concat().into();
+                return [b"Unrecognized option '", printed(word, usize::MAX), b"'"].concat().into();
             }
-            CommandError::UnknownArgument(word) => return [b"Unknown argument ", &word[..]].concat().into(),
+            CommandError::UnknownArgument(word) => {
+                return [b"Unknown argument ", printed(word, usize::MAX)].concat().into();
+            }
             CommandError::ClientAttribute(name) => {
-                return [name, &b" cannot contain spaces, newlines or special characters."[..]].concat().into();
+                return [printed(name, usize::MAX), &b" cannot contain spaces, newlines or special characters."[..]]
+                    .concat()
+                    .into();
             }
             CommandError::HelloOption(word) => {
-                return [b"Syntax error in HELLO option '", &word[..], b"'"].concat().into();
+                return [b"Syntax error in HELLO option '", printed(word, usize::MAX), b"'"].concat().into();
             }
             CommandError::UnknownSetting(name) => {
                 let sentence = b"Unknown option or number of arguments for CONFIG SET - '";
-                return [&sentence[..], &name[..], b"'"].concat().into();
+                return [&sentence[..], printed(name, usize::MAX), b"'"].concat().into();
             }
         };
         Cow::Borrowed(text.as_bytes())
     }
 }
 
+/// A word as an error quotes it: at most `len_max` bytes, and like C's strings only up to the first zero byte.
+fn printed(word: &[u8], len_max: usize) -> &[u8] {
+    let len = word.iter().take(len_max).take_while(|byte| **byte != 0).count();
+    &word[..len]
+}
+
 impl Unknown {
     /// Redis quotes at most 128 bytes of the name and stops quoting arguments after 128 bytes.
     fn sentence(&self) -> Vec<u8> {
         let mut sentence = b"unknown command '".to_vec();
-        sentence.extend_from_slice(&self.name[..self.name.len().min(128)]);
+        sentence.extend_from_slice(printed(&self.name, 128));
         sentence.extend_from_slice(b"', with args beginning with: ");
         let mut quoted = 0;
         for arg in &self.args {
             if quoted >= 128 {
                 break;
             }
-            let shown = &arg[..arg.len().min(128 - quoted)];
+            let shown = printed(arg, 128 - quoted);
             sentence.push(b'\'');
             sentence.extend_from_slice(shown);
             sentence.extend_from_slice(b"' ");

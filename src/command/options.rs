@@ -5,6 +5,7 @@
 
 pub use super::introspection::*;
 
+use super::parse::bounded;
 use super::{Args, parse_integer};
 use crate::reply::CommandError;
 
@@ -73,6 +74,46 @@ impl<'a> ScanOptions<'a> {
             }
         }
         Ok(options)
+    }
+}
+
+/// DB and REPLACE of COPY, as written: which refusal comes first depends on how many databases there are.
+#[derive(Debug, Clone, Copy)]
+pub struct CopyOptions<'a> {
+    words: Args<'a>,
+}
+
+impl<'a> CopyOptions<'a> {
+    /// All words after the two keys.
+    ///
+    /// # Errors
+    /// None yet.
+    pub fn of(words: Args<'a>) -> Result<Self, CommandError> {
+        Ok(CopyOptions { words })
+    }
+
+    /// The other database, if one was named, and whether what is there may be replaced. `database` finds a database by
+    /// its number.
+    ///
+    /// # Errors
+    /// The refusal to answer: that of the first wrong word, or of the first database that does not exist before it.
+    pub fn read(
+        self,
+        database: impl Fn(i64) -> Result<u16, CommandError>,
+    ) -> Result<(Option<u16>, bool), CommandError> {
+        let (mut into, mut replace) = (None, false);
+        let mut words = self.words.iter();
+        while let Some(word) = words.next() {
+            if same(word, "DB") {
+                let number = words.next().ok_or(CommandError::Syntax)?;
+                into = Some(database(bounded(number, i32::MIN.into(), i32::MAX.into())?)?);
+            } else if same(word, "REPLACE") {
+                replace = true;
+            } else {
+                return Err(CommandError::Syntax);
+            }
+        }
+        Ok((into, replace))
     }
 }
 

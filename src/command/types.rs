@@ -1011,10 +1011,8 @@ pub struct Copy<'a> {
     pub source: &'a [u8],
     /// `destination`: a key.
     pub destination: &'a [u8],
-    /// `DB`: an integer.
-    pub destination_db: Option<i64>,
-    /// `REPLACE`: an option word.
-    pub replace: bool,
+    /// What the words from here on say.
+    pub options: CopyOptions<'a>,
 }
 
 impl<'a> Copy<'a> {
@@ -1022,19 +1020,8 @@ impl<'a> Copy<'a> {
         let mut words = Words::new(args, 1, "copy");
         let source = words.word()?;
         let destination = words.word()?;
-        let mut destination_db = None;
-        let mut replace = false;
-        while let Some(word) = words.next() {
-            let is = |token: &[u8]| word.eq_ignore_ascii_case(token);
-            if is(b"DB") {
-                destination_db = Some(bounded(words.value()?, -2147483648, 2147483647)?);
-            } else if is(b"REPLACE") {
-                replace = true;
-            } else {
-                return Err(CommandError::Syntax);
-            }
-        }
-        Ok(Copy { source, destination, destination_db, replace })
+        let options = CopyOptions::of(words.rest())?;
+        Ok(Copy { source, destination, options })
     }
 }
 

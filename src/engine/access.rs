@@ -50,7 +50,9 @@ impl Engine {
     /// Counts a key that expired and tells who wants to know.
     pub(super) fn expired<H: Host>(&mut self, host: &mut H, db: u16, key: &[u8]) {
         self.stats.expired_keys += 1;
-        self.changed(host, db, NotifyFlags::EXPIRED, "expired", key);
+        self.stats.changes += 1;
+        self.watches.expire(db, key);
+        self.notify(host, db, NotifyFlags::EXPIRED, "expired", key);
     }
 
     /// The value at a key, for a command that only reads. Counts a hit or a miss, and a use.

@@ -28,7 +28,10 @@ impl Engine {
         });
         let (executed, reply) = match admitted {
             // To its callers DEBUG is one command, which finds out about its subcommands when it runs.
-            Err(error @ CommandError::BadSubcommand(_)) => (Executed::Ran, refuse(caller, error)),
+            Err(CommandError::BadSubcommand(_)) if caller.transaction.is_some() => {
+                (Executed::Queued, queue(caller, CommandId::DEBUG.spec(), request))
+            }
+            Err(error @ CommandError::BadSubcommand(_)) => (Executed::Ran, Reply::Error(error)),
             Err(error) => {
                 // An EXEC that cannot even begin ends the transaction.
                 if matches!(error, CommandError::ExecRefused(_)) {

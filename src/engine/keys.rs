@@ -10,10 +10,11 @@ use crate::reply::{Collection, CommandError, Pieces, Reply, Text};
 use crate::topics::Glob;
 
 use super::hash::Hasher13;
-use super::host::{Host, Now};
+use super::host::Host;
 use super::keyspace::{Entry, HashedKey};
 use super::segments::Frozen;
 use super::settings::NotifyFlags;
+use super::watches::Replaced;
 use super::{Engine, Turn};
 
 impl Engine {
@@ -147,13 +148,13 @@ impl Engine {
     }
 
     pub(super) fn flushdb<H: Host>(&mut self, turn: &mut Turn<'_, H>) -> Result<Reply<'_>, CommandError> {
-        self.flush(turn.caller.db, turn.now);
+        self.flush(turn.caller.db);
         Ok(Reply::OK)
     }
 
-    pub(super) fn flushall<H: Host>(&mut self, turn: &mut Turn<'_, H>) -> Result<Reply<'_>, CommandError> {
+    pub(super) fn flushall(&mut self) -> Result<Reply<'_>, CommandError> {
         for db in 0..self.settings.databases {
-            self.flush(db, turn.now);
+            self.flush(db);
         }
         Ok(Reply::OK)
     }
@@ -168,20 +169,21 @@ impl Engine {
         }
         let (hasher, now_ms) = (self.hasher, turn.now.unix_ms());
         self.databases.swap(usize::from(first), usize::from(second));
-        let sides = [&self.databases[usize::from(first)], &self.databases[usize::from(second)]];
-        let was_or_is = |key: &[u8]| {
-            let key = HashedKey::new(key, &hasher);
-            sides.iter().any(|side| side.contains(key, now_ms))
-        };
-        self.watches.touch_database(first, was_or_is);
-        self.watches.touch_database(second, was_or_is);
+        for (now_here, was_here) in [(first, second), (second, first)] {
+            let [is, was] = [now_here, was_here].map(|db| &self.databases[usize::from(db)]);
+            self.watches.touch_database(now_here, |key| {
+                let key = HashedKey::new(key, &hasher);
+                Replaced { was: was.holds(key), is: is.contains(key, now_ms) }
+            });
+        }
         Ok(Reply::OK)
     }
 
-    fn flush(&mut self, db: u16, now: Now) {
-        let (hasher, now_ms) = (self.hasher, now.unix_ms());
+    fn flush(&mut self, db: u16) {
+        let hasher = self.hasher;
         let database = &mut self.databases[usize::from(db)];
-        self.watches.touch_database(db, |key| database.contains(HashedKey::new(key, &hasher), now_ms));
+        self.watches
+            .touch_database(db, |key| Replaced { was: database.holds(HashedKey::new(key, &hasher)), is: false });
         self.stats.changes += database.len() as u64;
         let keys = database.take_all();
         self.dispose_all(keys);

@@ -289,6 +289,11 @@ impl Keyspace {
         self.entry(key, now_ms).is_some()
     }
 
+    /// Whether a key is in memory, due or not.
+    pub(crate) fn holds(&self, key: HashedKey<'_>) -> bool {
+        self.entries.find(key.hash, |entry| key.is(entry)).is_some()
+    }
+
     /// False when no key can be due.
     pub(crate) fn may_have_due(&self, now_ms: i64) -> bool {
         self.clock.may_be_due(now_ms)

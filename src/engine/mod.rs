@@ -236,7 +236,7 @@ impl Engine {
             Command::Expire(expire) => self.expire(turn, expire),
             Command::Expireat(expire) => self.expireat(turn, expire),
             Command::Expiretime(key) => Ok(self.expiretime(turn, key.key, 1000)),
-            Command::Flushall(_) => self.flushall(turn),
+            Command::Flushall(_) => self.flushall(),
             Command::Flushdb(_) => self.flushdb(turn),
             Command::FunctionFlush(_) => Ok(Reply::OK),
             Command::FunctionHelp => Ok(introspect::help(CommandId::FUNCTION)),

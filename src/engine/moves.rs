@@ -68,12 +68,13 @@ impl Engine {
 
     pub(super) fn copy<H: Host>(&mut self, turn: &mut Turn<'_, H>, copy: &Copy<'_>) -> Result<Reply<'_>, CommandError> {
         let db = turn.caller.db;
-        let into = copy.destination_db.map_or(Ok(db), |index| self.database_index(index))?;
+        let (into, replace) = copy.options.read(|number| self.database_index(number))?;
+        let into = into.unwrap_or(db);
         if into == db && copy.source == copy.destination {
             return Err(CommandError::SameObject);
         }
         let (from, to, now_ms) = (self.key(copy.source), self.key(copy.destination), turn.now.unix_ms());
-        if self.read(turn, from).is_none() || self.is_taken(turn, into, to) && !copy.replace {
+        if self.read(turn, from).is_none() || self.is_taken(turn, into, to) && !replace {
             return Ok(Reply::Integer(0));
         }
         let Some(source) = self.database(db).entry(from, now_ms) else { return Ok(Reply::Integer(0)) };

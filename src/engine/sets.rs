@@ -103,8 +103,11 @@ impl Engine {
     ) -> Result<Reply<'_>, CommandError> {
         let (db, rules) = (turn.caller.db, self.set_rules());
         let (source, destination) = (self.key(smove.source), self.key(smove.destination));
+        // Both are looked up before anything is answered: a due destination goes even when there is no source.
+        self.expire_if_due(turn, source);
+        self.expire_if_due(turn, destination);
         if self.write_set(turn, source)?.is_none() {
-            // Redis answers before it looks at the destination.
+            // The type of the destination does not matter then.
             return Ok(Reply::Integer(0));
         }
         self.write_set(turn, destination)?;
@@ -343,14 +346,15 @@ impl Engine {
         event: &str,
     ) -> Reply<'static> {
         let (db, key, len) = (turn.caller.db, self.key(destination), result.len());
-        self.expire_if_due(turn, key);
         if len == 0 {
+            // Nothing looks at the destination: one that is due is deleted like any other.
             if let Some(entry) = self.database(db).remove(key) {
                 self.dispose(entry.into_parts().0);
                 self.changed(turn.host, db, NotifyFlags::GENERIC, "del", key.bytes());
             }
             return Reply::Integer(0);
         }
+        self.expire_if_due(turn, key);
         match self.database(db).set(key, Value::set(result), None) {
             None => self.added(turn.host, db, key.bytes()),
             Some(old) => {

@@ -3,7 +3,7 @@
 //! EXEC is a loop, not a value: it answers how many commands were queued, and the session runs them one by one with
 //! [`Engine::exec_next`], encoding each reply before the next command runs.
 
-use crate::command::{Args, Command, CommandId, OwnedArgs, Spec};
+use crate::command::{Args, Command, CommandId, OwnedArgs, Request, Spec};
 use crate::reply::{CommandError, Reply};
 
 use super::caller::{Caller, Transaction};
@@ -33,10 +33,9 @@ impl Engine {
             return Err(CommandError::WatchInMulti);
         }
         for key in keys.iter() {
-            // A key already due is removed first, so that its removal later does not look like a change.
-            let hashed = self.key(key);
-            self.expire_if_due(turn, hashed);
-            self.watches.watch(turn.caller, key);
+            let (hashed, now_ms) = (self.key(key), turn.now.unix_ms());
+            let is_due = self.database(turn.caller.db).is_due(hashed, now_ms);
+            self.watches.watch(turn.caller, key, is_due);
         }
         Ok(Reply::OK)
     }
@@ -82,7 +81,12 @@ impl Engine {
             return None;
         };
         transaction.ran = Some(at + 1);
-        let reply = match Command::parse(spec, args.as_args()) {
+        // A command that finds out about its subcommands only when it runs may have been queued with a wrong one.
+        let parsed = match spec.lumped_errors {
+            true => Request::resolve(args.as_args()).parse(),
+            false => Command::parse(spec, args.as_args()),
+        };
+        let reply = match parsed {
             Ok(command) => self.execute(caller, &command, now, host),
             Err(error) => Reply::Error(error),
         };
@@ -90,12 +94,13 @@ impl Engine {
         Some((spec, args, reply))
     }
 
-    /// A watched key whose time has come counts as changed even before it is removed.
+    /// A watched key whose time has come since counts as changed even before it is removed.
     fn watched_key_is_due(&self, caller: &Caller, now: Now) -> bool {
         let watched = caller.extras.as_ref().map_or(&[][..], |extras| &extras.watched);
         watched.iter().any(|(db, key)| {
             let keyspace = self.databases.get(usize::from(*db));
-            keyspace.is_some_and(|keyspace| keyspace.is_due(self.key(key), now.unix_ms()))
+            let is_due = keyspace.is_some_and(|keyspace| keyspace.is_due(self.key(key), now.unix_ms()));
+            is_due && !self.watches.began_due(caller.id, *db, key)
         })
     }
 }

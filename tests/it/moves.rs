@@ -97,6 +97,10 @@ fn copy_checks_its_arguments(talk: &mut Talk) {
         COPY k o DB 99999999999       -> -ERR value is out of range, value must between -2147483648 and 2147483647
         COPY k o DB                   -> -ERR syntax error
         COPY k o NOSUCH               -> -ERR syntax error
+        # The first wrong word decides.
+        COPY k o DB 16 NOSUCH         -> -ERR DB index is out of range
+        COPY k o NOSUCH DB 16         -> -ERR syntax error
+        COPY k o DB 16 DB 1           -> -ERR DB index is out of range
         COPY k o REPLACE DB 1 DB 2    -> 1
         COPY k                        -> -ERR wrong number of arguments for 'copy' command
         DBSIZE                        -> 1

@@ -306,6 +306,7 @@ fn events_of(talk: &mut Talk, command: &str) -> Vec<String> {
 fn keyspace_events_say_what_changed(talk: &mut Talk) {
     talk.transcript(
         r#"
+        B> DEBUG SET-ACTIVE-EXPIRE 0                                  -> OK
         B> CONFIG SET notify-keyspace-events KA                       -> OK
         B> CONFIG GET notify-keyspace-events                          -> ["notify-keyspace-events", "AK"]
         A> PSUBSCRIBE __key*__:*  -> ["psubscribe", "__key*__:*", 1]
@@ -342,6 +343,11 @@ fn keyspace_events_say_what_changed(talk: &mut Talk) {
         ("SDIFFSTORE y x absent", &["y sdiffstore"]),
         ("SINTERSTORE y x x", &["y sinterstore"]),
         ("SUNIONSTORE z absent", &[]),
+        // Due keys: removed by whoever looks, but a result that is empty only deletes.
+        ("SET z v PXAT 1", &["z set", "z expire"]),
+        ("SUNIONSTORE z x", &["z expired", "z sunionstore"]),
+        ("SET z v PXAT 1", &["z set", "z expire"]),
+        ("SUNIONSTORE z absent", &["z del"]),
         ("EXPIRE y -1", &["y del"]),
         ("FLUSHALL", &[]),
     ];

@@ -12,6 +12,7 @@ pub fn tests(suite: &mut Suite) {
         sadd_refuses_a_string_key,
         srem_counts_only_present_members_and_the_last_one_takes_the_key,
         sismember_and_smismember_answer_per_member,
+        smove_looks_at_both_keys_before_it_answers,
         smove_moves_between_sets_and_deletes_an_emptied_source,
         spop_takes_members_out,
         srandmember_leaves_members_in,
@@ -94,6 +95,18 @@ fn sismember_and_smismember_answer_per_member(talk: &mut Talk) {
         SISMEMBER absent a        -> 0
         SMISMEMBER s a b 1 a      -> [1, 0, 1, 1]
         SMISMEMBER absent a b     -> [0, 0]
+        "#,
+    );
+}
+
+fn smove_looks_at_both_keys_before_it_answers(talk: &mut Talk) {
+    talk.transcript(
+        r#"
+        DEBUG SET-ACTIVE-EXPIRE 0 -> OK
+        SET due v PXAT 1  -> OK
+        SMOVE absent due x -> 0
+        DBSIZE            -> 0
+        DEBUG SET-ACTIVE-EXPIRE 1 -> OK
         "#,
     );
 }

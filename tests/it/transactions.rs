@@ -14,6 +14,8 @@ pub fn tests(suite: &mut Suite) {
         watch_notices_any_change,
         watch_ignores_what_changes_nothing,
         watch_sees_expiry_and_flush,
+        a_key_due_before_it_was_watched_counts_as_absent,
+        debug_finds_out_about_its_subcommands_inside_exec,
         unwatch_discard_and_exec_forget_watches,
         a_queue_survives_select_and_resp_changes,
         exec_is_atomic_for_others,
@@ -193,6 +195,49 @@ fn watch_sees_expiry_and_flush(talk: &mut Talk) {
         MULTI             -> OK
         PING              -> QUEUED
         EXEC              -> [PONG]
+        "#,
+    );
+}
+
+fn a_key_due_before_it_was_watched_counts_as_absent(talk: &mut Talk) {
+    for removal in ["GET k -> nil", "FLUSHALL -> OK", "SWAPDB 0 1 -> OK", "PING -> PONG"] {
+        talk.transcript(&format!(
+            r#"
+            FLUSHALL               -> OK
+            DEBUG SET-ACTIVE-EXPIRE 0 -> OK
+            SET k v PXAT 1         -> OK
+            WATCH k                -> OK
+            # It is still in memory: to watch is not to look.
+            DBSIZE                 -> 1
+            B> {removal}
+            MULTI                  -> OK
+            PING                   -> QUEUED
+            EXEC                   -> [PONG]
+            "#
+        ));
+    }
+    talk.transcript(
+        r#"
+        FLUSHALL               -> OK
+        SET k v PXAT 1         -> OK
+        WATCH k                -> OK
+        B> SET k w             -> OK
+        MULTI                  -> OK
+        PING                   -> QUEUED
+        EXEC                   -> nil
+        DEBUG SET-ACTIVE-EXPIRE 1 -> OK
+        "#,
+    );
+}
+
+fn debug_finds_out_about_its_subcommands_inside_exec(talk: &mut Talk) {
+    talk.transcript(
+        r#"
+        MULTI                  -> OK
+        DEBUG NOSUCH           -> QUEUED
+        DEBUG HELP more        -> QUEUED
+        PING                   -> QUEUED
+        EXEC -> [-ERR unknown subcommand or wrong number of arguments for 'NOSUCH'. Try DEBUG HELP., -ERR unknown subcommand or wrong number of arguments for 'HELP'. Try DEBUG HELP., PONG]
         "#,
     );
 }

@@ -19,7 +19,29 @@ const DEPTH_MAX: usize = 32;
 /// One connection to a server.
 pub struct Connection {
     stream: Stream,
-    inbox: Vec<u8>,
+    inbox: Inbox,
+}
+
+/// What arrived; reading moves `at` instead of the bytes, so that many short replies cost no copies.
+#[derive(Default)]
+struct Inbox {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Inbox {
+    fn unread(&self) -> &[u8] {
+        &self.bytes[self.at..]
+    }
+
+    fn take(&mut self, count: usize) {
+        self.at += count;
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..std::mem::take(&mut self.at));
+        self.bytes.extend_from_slice(bytes);
+    }
 }
 
 enum Stream {
@@ -48,7 +70,7 @@ impl Connection {
         stream.set_nodelay(true).expect("TCP_NODELAY");
         stream.set_read_timeout(Some(WATCHDOG)).expect("read timeout");
         stream.set_write_timeout(Some(WATCHDOG)).expect("write timeout");
-        Connection { stream: Stream::Tcp(stream), inbox: Vec::new() }
+        Connection { stream: Stream::Tcp(stream), inbox: Inbox::default() }
     }
 
     /// Connects to a Unix socket.
@@ -61,7 +83,7 @@ impl Connection {
     pub fn over(stream: UnixStream) -> Connection {
         stream.set_read_timeout(Some(WATCHDOG)).expect("read timeout");
         stream.set_write_timeout(Some(WATCHDOG)).expect("write timeout");
-        Connection { stream: Stream::Unix(stream), inbox: Vec::new() }
+        Connection { stream: Stream::Unix(stream), inbox: Inbox::default() }
     }
 
     /// Sends bytes as they are.
@@ -135,10 +157,24 @@ impl Connection {
 
     /// Reads exactly these bytes, or fails showing what came instead.
     pub fn expect(&mut self, wanted: &[u8]) {
-        while self.inbox.len() < wanted.len() && wanted.starts_with(&self.inbox) && self.fill() {}
-        let got = &self.inbox[..self.inbox.len().min(wanted.len())];
-        assert!(got == wanted, "bytes differ\n wanted: {}\n    got: {}", shown(wanted), shown(&self.inbox));
-        self.inbox.drain(..wanted.len());
+        while !self.arrives(wanted) && wanted.starts_with(self.inbox.unread()) && self.fill() {}
+        let got = self.inbox.unread();
+        assert!(got.starts_with(wanted), "bytes differ\n wanted: {}\n    got: {}", shown(wanted), shown(got));
+        self.inbox.take(wanted.len());
+    }
+
+    /// Reads these bytes when they are what comes next; otherwise reads nothing and answers false.
+    pub fn take_if(&mut self, wanted: &[u8]) -> bool {
+        while !self.arrives(wanted) && wanted.starts_with(self.inbox.unread()) && self.fill() {}
+        let same = self.arrives(wanted);
+        if same {
+            self.inbox.take(wanted.len());
+        }
+        same
+    }
+
+    fn arrives(&self, wanted: &[u8]) -> bool {
+        self.inbox.unread().starts_with(wanted)
     }
 
     /// Sends bytes, then reads exactly the bytes that should come back.
@@ -150,16 +186,16 @@ impl Connection {
     /// Everything up to the end of the connection, at most 64 MiB.
     pub fn rest(&mut self) -> Vec<u8> {
         while self.fill() {
-            assert!(self.inbox.len() < 64 << 20, "a reply without end");
+            assert!(self.inbox.unread().len() < 64 << 20, "a reply without end");
         }
-        std::mem::take(&mut self.inbox)
+        std::mem::take(&mut self.inbox).unread().to_vec()
     }
 
     /// Asks PING of a server that may turn us away; some when it answers.
     pub fn rest_or_pong(&mut self) -> Option<()> {
         let _ = self.try_send(b"PING\r\n");
-        while self.inbox.len() < 7 && self.fill() {}
-        self.inbox.starts_with(b"+PONG\r\n").then_some(())
+        while self.inbox.unread().len() < 7 && self.fill() {}
+        self.arrives(b"+PONG\r\n").then_some(())
     }
 
     /// Fails unless the peer closes, having sent nothing more.
@@ -177,10 +213,12 @@ impl Connection {
     pub fn value_bytes(&mut self) -> (Value, Vec<u8>) {
         loop {
             let mut at = 0;
-            if let Some(value) = parse(&self.inbox, &mut at, 0) {
-                return (value, self.inbox.drain(..at).collect());
+            if let Some(value) = parse(self.inbox.unread(), &mut at, 0) {
+                let bytes = self.inbox.unread()[..at].to_vec();
+                self.inbox.take(at);
+                return (value, bytes);
             }
-            assert!(self.fill(), "connection closed while a reply was due; unread: {}", shown(&self.inbox));
+            assert!(self.fill(), "connection closed while a reply was due; unread: {}", shown(self.inbox.unread()));
         }
     }
 
@@ -194,12 +232,12 @@ impl Connection {
         match read {
             Ok(0) => false,
             Ok(count) => {
-                self.inbox.extend_from_slice(&chunk[..count]);
+                self.inbox.extend(&chunk[..count]);
                 true
             }
             Err(error) if error.kind() == ErrorKind::ConnectionReset => false,
             Err(error) if error.kind() == ErrorKind::Interrupted => true,
-            Err(error) => panic!("no answer within the watchdog ({error}); unread: {}", shown(&self.inbox)),
+            Err(error) => panic!("no answer within the watchdog ({error}); unread: {}", shown(self.inbox.unread())),
         }
     }
 }
