@@ -590,7 +590,7 @@ impl CommandError {
             CommandError::NoConfigFile => "The server is running without a config file",
             CommandError::ConfigNotWritten(why) => return format!("Rewriting config file: {why}").into_bytes().into(),
             CommandError::NoSamples(event) => {
-                return [b"No samples available for event '", &event[..], b"'"].concat().into();
+                return [b"No samples available for event '", printed(event, usize::MAX), b"'"].concat().into();
             }
             CommandError::DebugDisabled => {
                 "DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a \

@@ -125,7 +125,7 @@ impl Engine {
         drop(sources);
         let destination = self.key(bitop.destkey);
         if result.is_empty() {
-            self.expire_if_due(turn, destination);
+            // Nothing looks at the destination: one that is due is deleted like any other.
             self.delete(turn, destination);
         } else {
             self.store(turn, destination, Value::raw(result), Lifetime::Unbounded);

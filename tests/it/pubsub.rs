@@ -348,6 +348,8 @@ fn keyspace_events_say_what_changed(talk: &mut Talk) {
         ("SUNIONSTORE z x", &["z expired", "z sunionstore"]),
         ("SET z v PXAT 1", &["z set", "z expire"]),
         ("SUNIONSTORE z absent", &["z del"]),
+        ("SET z v PXAT 1", &["z set", "z expire"]),
+        ("BITOP OR z absent", &["z del"]),
         ("EXPIRE y -1", &["y del"]),
         ("FLUSHALL", &[]),
     ];

@@ -15,7 +15,7 @@ use super::accepted;
 use super::cases::{Aim, Case};
 use super::hints;
 use super::render::Renderer;
-use super::step::{Action, Step};
+use super::step::{Step, Wait};
 
 /// The fixtures are made again after this many commands.
 const REFILL_EVERY: usize = 150;
@@ -116,8 +116,7 @@ impl<'a> Drawer<'a> {
                 return self.of_transaction("MULTI");
             }
             None if queueing == [None, None] && self.chance(2) => {
-                self.short_deadline();
-                return self.step();
+                return self.short_deadline();
             }
             None => {}
         }
@@ -153,7 +152,7 @@ impl<'a> Drawer<'a> {
 
     /// A deadline so near that the key is gone a moment later: either somebody waits for that, or whoever looks next
     /// finds it out.
-    fn short_deadline(&mut self) {
+    fn short_deadline(&mut self) -> Step {
         let fixtures: Vec<_> = hints::TYPES.iter().flat_map(|kind| kind.fixtures).collect();
         let at = self.random().below(fixtures.len());
         let key = fixtures[at].key.as_bytes().to_vec();
@@ -163,9 +162,8 @@ impl<'a> Drawer<'a> {
             _ => format!("PEXPIRE {{}} {ms}"),
         };
         let words = line.split(' ').map(|word| if word == "{}" { key.clone() } else { word.into() }).collect();
-        let action = if self.chance(300) { Action::UntilGone } else { Action::UntilLater };
-        self.pending.push_back(Step::new(self.connection, words));
-        self.pending.push_back(Step { action, ..Step::new(self.connection, vec![key]) });
+        let wait = if self.chance(300) { Wait::UntilGone } else { Wait::UntilLater };
+        Step { wait, ..Step::new(self.connection, words) }
     }
 
     /// The next case of the deck as a request.

@@ -5,17 +5,19 @@
 //!
 //! Invariant: between two batches no server has anything left to do or to say.
 
+use std::time::Instant;
+
 use goblin::command::{SPECS, Spec};
 
 use crate::road::Server;
-use crate::wire::{Connection, Value, frame, shown};
+use crate::wire::{Connection, Value, WATCHDOG, frame, shown};
 
 use super::accepted::{self, Agreement, agree, agreement, sorted};
 use super::counts::Counts;
 use super::declared::declared;
 use super::hints;
 use super::settle::settle;
-use super::step::{Action, Step};
+use super::step::{Step, Wait};
 
 /// Longest batch; the replies to one must fit in what the kernel holds.
 const BATCH_STEPS_MAX: usize = 64;
@@ -194,7 +196,7 @@ impl Drive<'_> {
         for (at, step) in steps.iter().enumerate() {
             bytes += step.words.iter().map(|word| word.len() + 16).sum::<usize>();
             let is_full = at == BATCH_STEPS_MAX || bytes > BATCH_BYTES_MAX;
-            if at > 0 && (step.connection != connection || step.action != Action::Request || is_full) {
+            if at > 0 && (step.connection != connection || is_full) {
                 return at;
             }
             let command = step.command();
@@ -202,10 +204,7 @@ impl Drive<'_> {
                 return at;
             }
             let settles = !queues && accepted::leaves_chance(&command);
-            if accepted::is_alone(&command)
-                || BARRIERS.contains(&command.as_str())
-                || settles
-                || step.action != Action::Request
+            if accepted::is_alone(&command) || BARRIERS.contains(&command.as_str()) || settles || step.wait != Wait::No
             {
                 return at + 1;
             }
@@ -213,20 +212,18 @@ impl Drive<'_> {
         steps.len()
     }
 
-    /// True for what would be queued behind a request that leaves something to chance. The drawer never does that;
-    /// leaving out steps might.
+    /// True for what would be queued behind a request that leaves something to chance, and for what would be queued
+    /// and has to be waited for. The drawer never does that; leaving out steps might.
     fn is_undetermined(&self, step: &Step) -> bool {
-        let queue = self.lines[step.connection].queued.as_deref().unwrap_or_default();
+        let Some(queue) = self.lines[step.connection].queued.as_deref() else { return false };
         let ends = ["exec", "discard", "reset", "quit"].contains(&step.command().as_str());
-        !ends && queue.iter().any(|queued| accepted::leaves_chance(&queued.command()))
+        let behind_chance = !ends && queue.iter().any(|queued| accepted::leaves_chance(&queued.command()));
+        behind_chance || step.wait != Wait::No
     }
 
     /// Runs one batch; `at` is where in the sequence it is.
     fn batch(&mut self, steps: &[Step], at: &mut usize) -> Result<(), Told> {
         let Some(last) = steps.last() else { return Ok(()) };
-        if last.action != Action::Request {
-            return self.wait(last);
-        }
         let line = &mut self.lines[last.connection];
         let queues = line.queued.is_some();
         let probes: Vec<_> = steps.iter().map(|step| if queues { None } else { probe(step) }).collect();
@@ -247,6 +244,7 @@ impl Drive<'_> {
         let chance: Vec<Step> = ran.into_iter().filter(|step| accepted::leaves_chance(&step.command())).collect();
         let besides = if chance.is_empty() { Besides::Nothing } else { Besides::Expired };
         self.events(besides, &last.line())?;
+        self.wait(last)?;
         if !chance.is_empty() {
             let duo = &mut self.lines[last.connection].duo;
             chance.iter().try_for_each(|step| settle(duo, step, !queues))?;
@@ -308,18 +306,22 @@ impl Drive<'_> {
 
     /// Waits for something both servers will say soon.
     fn wait(&mut self, step: &Step) -> Result<(), Told> {
-        let line = &mut self.lines[step.connection];
-        if line.queued.is_some() {
-            return Ok(());
-        }
-        let Duo { ours, theirs } = if step.action == Action::UntilGone { &mut line.duo } else { &mut self.observer };
+        let Duo { ours, theirs } = match step.wait {
+            Wait::No => return Ok(()),
+            Wait::UntilGone => &mut self.lines[step.connection].duo,
+            Wait::UntilLater => &mut self.observer,
+        };
         for connection in [ours, theirs] {
-            match step.action {
-                Action::UntilGone => while connection.call(&[b"EXISTS", &step.words[0][..]]) != Value::Integer(0) {},
-                _ => {
-                    let start = micros(&connection.ask("TIME"));
-                    while micros(&connection.ask("TIME")) < start + 20_000 {}
+            let (begin, start) = (Instant::now(), micros(&connection.ask("TIME")));
+            loop {
+                let is_over = match step.wait {
+                    Wait::UntilGone => connection.call(&[b"EXISTS", &step.words[1][..]]) == Value::Integer(0),
+                    _ => micros(&connection.ask("TIME")) >= start + 20_000,
+                };
+                if is_over {
+                    break;
                 }
+                assert!(begin.elapsed() < WATCHDOG, "never over: {}", step.line());
             }
         }
         self.events(Besides::Missed, &step.line())
@@ -392,7 +394,14 @@ impl Drive<'_> {
                 question(observer, "OBJECT ENCODING {}", key.bytes())?;
                 question(observer, "PTTL {}", key.bytes())?;
                 let row = hints::TYPES.iter().find(|row| Value::Status(row.word.into()) == kind);
-                let row = row.unwrap_or_else(|| panic!("hints.rs does not know the type {kind}"));
+                let Some(row) = row else {
+                    let key = key.bytes().escape_ascii();
+                    return Err(Told(
+                        format!("type of {key}, which hints.rs does not know"),
+                        kind.to_string(),
+                        kind.to_string(),
+                    ));
+                };
                 question(observer, row.contents, key.bytes())?;
                 self.counts.keys += 1;
             }

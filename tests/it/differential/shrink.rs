@@ -6,7 +6,7 @@ use crate::road::Server;
 
 use super::counts::Counts;
 use super::drive::{Difference, run};
-use super::step::Step;
+use super::step::{Step, Wait};
 
 /// Most runs that are spent on it.
 const TRIES_MAX: usize = 600;
@@ -39,6 +39,10 @@ pub fn shrink(servers: &[Server; 2], resp: u8, steps: &[Step]) -> Vec<Step> {
         chunk /= 2;
     }
     for at in 0..steps.len() {
+        // What has to be waited for must stay what it is.
+        if steps.get(at).is_none_or(|step| step.wait != Wait::No) {
+            continue;
+        }
         let mut word = 2;
         while steps.get(at).is_some_and(|step| word < step.words.len()) {
             let mut shorter = steps.clone();

@@ -6,30 +6,31 @@ use crate::wire::Value;
 
 use super::accepted::{Agreement, agreement, sorted};
 
-/// What is done in one step.
+/// What follows a request before the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// The words are a request.
-    Request,
-    /// The first word is a key: goes on when both servers say that it is gone.
+pub enum Wait {
+    /// Nothing.
+    No,
+    /// Both servers say that the key, the second word, is gone.
     UntilGone,
-    /// Goes on when both servers' clocks are some milliseconds later.
+    /// Both servers' clocks are some milliseconds later.
     UntilLater,
 }
 
-/// One step: on which of the two connections, and its words.
+/// One request: on which of the two connections, its words, and what to wait for then. What has a deadline in a moment
+/// and the wait for it are one step, so that leaving out steps never makes a race of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub connection: usize,
     pub words: Vec<Vec<u8>>,
-    pub action: Action,
+    pub wait: Wait,
     /// The case it was drawn for.
     pub case: Option<usize>,
 }
 
 impl Step {
     pub fn new(connection: usize, words: Vec<Vec<u8>>) -> Step {
-        Step { connection, words, action: Action::Request, case: None }
+        Step { connection, words, wait: Wait::No, case: None }
     }
 
     /// A request of plain words.
@@ -48,20 +49,18 @@ impl Step {
     pub fn line(&self) -> String {
         let letter = if self.connection == 0 { 'A' } else { 'B' };
         let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
-        match self.action {
-            Action::Request => format!("{letter}> {}", words.join(" ")),
-            Action::UntilGone => format!("# until {letter}> EXISTS {} -> 0", words.join(" ")),
-            Action::UntilLater => "# until the clock is 20 ms later".to_owned(),
-        }
+        format!("{letter}> {}", words.join(" "))
     }
 
     /// A line of a transcript, with the reply that is due as far as it is determined.
     pub fn with_reply(&self, reply: Option<&Value>) -> String {
-        match (self.action, reply) {
-            (Action::Request, Some(reply)) => format!("{} -> {}", self.line(), self.due(reply)),
-            (Action::Request, None) => format!("{} -> ...", self.line()),
-            _ => self.line(),
-        }
+        let due = reply.map_or("...".to_owned(), |reply| self.due(reply));
+        let then = match self.wait {
+            Wait::No => "",
+            Wait::UntilGone => "\n  # until both say that the key is gone",
+            Wait::UntilLater => "\n  # until 20 ms later",
+        };
+        format!("{} -> {due}{then}", self.line())
     }
 
     fn due(&self, reply: &Value) -> String {
