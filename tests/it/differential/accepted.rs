@@ -42,7 +42,7 @@ const ACCEPTED: &[(&[&str], Agreement, &str)] = &[
     (&["object|idletime"], Within(10), "the clock goes on between the two requests"),
     (&["object|refcount"], Shape, "counts what refers to a value inside Redis, a queued request among it"),
     (&["object|encoding"], StringForm, "which short strings lie beside their header depends on Redis's allocator"),
-    (&["time", "info", "lolwut"], Shape, "tells the moment, the process or the version"),
+    (&["time", "info"], Shape, "tells the moment, the process or the version"),
     (&["hello", "client|id", "client|info", "client|list"], Shape, "tells ids, addresses and versions of a process"),
     (
         &["command", "command|info", "command|count", "command|list", "command|docs"],
@@ -64,6 +64,9 @@ const HELP: &str = "|help";
 /// the connection still waits to be sent: then nobody knows any more which reply belongs to which request.
 const ALONE: &[&str] = &["auth", "hello"];
 
+/// May answer nothing but errors in a whole run: there is a graph only of what took long.
+const MAY_ALWAYS_FAIL: &[&str] = &["latency|graph"];
+
 /// What the generator leaves alone, and why. Commands that change what their connection receives have a generator of
 /// their own, `listen.rs`.
 const NOT_DRAWN: &[(&[&str], &str)] = &[
@@ -72,6 +75,7 @@ const NOT_DRAWN: &[(&[&str], &str)] = &[
     (&["client|kill", "client|unblock"], "names ids and addresses, which differ"),
     (&["client|reply"], "takes replies away, so that replies and requests no longer pair up"),
     (&["client|tracking", "client|caching"], "sends messages between the replies"),
+    (&["lolwut"], "Redis draws a picture whose size it is told; we tell our name"),
     (&["monitor"], "turns the connection into a stream"),
     (&["debug|set-active-expire"], "is off all the time, so that no key goes while it is compared"),
     (&["config|rewrite"], "writes a file"),
@@ -105,6 +109,11 @@ pub fn leaves_chance(command: &str) -> bool {
 /// True for what is never sent behind another request, nor queued.
 pub fn is_alone(command: &str) -> bool {
     ALONE.contains(&command)
+}
+
+/// True for what may answer nothing but errors in a whole run.
+pub fn may_always_fail(command: &str) -> bool {
+    MAY_ALWAYS_FAIL.contains(&command)
 }
 
 /// The lists as text, for the report.
