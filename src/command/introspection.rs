@@ -42,10 +42,11 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// All words after LOLWUT. Words that a drawing does not understand are left to it, as in Redis.
+    /// All words after LOLWUT. The drawings of Redis 5 and 6 have sizes, three and two; goblin has not these drawings,
+    /// but reads their sizes. All other words are left alone, as in Redis.
     ///
     /// # Errors
-    /// VERSION followed by something that is no integer.
+    /// A version or a size that is no integer.
     pub fn parse(words: Args<'_>) -> Result<Self, CommandError> {
         let version = match (words.get(0), words.get(1)) {
             (Some(word), Some(version)) if same(word, "VERSION") => {
@@ -53,6 +54,14 @@ impl Drawing {
             }
             _ => None,
         };
+        let sizes = match version {
+            Some(5) => 3,
+            Some(6) => 2,
+            _ => 0,
+        };
+        for size in words.from(2).first(sizes).iter() {
+            parse_integer(size).ok_or(CommandError::NotInteger)?;
+        }
         Ok(Drawing { version })
     }
 }
@@ -165,6 +174,19 @@ mod tests {
             assert_eq!(parse(line), Err(CommandError::Syntax), "{line}");
         }
         assert_eq!(parse("SAMPLES x"), Err(CommandError::NotInteger));
+    }
+
+    #[test]
+    fn drawings_with_sizes_have_them_checked() {
+        let parse = |line| Drawing::parse(words(line).as_args()).map(|drawing| drawing.version);
+        assert_eq!(parse("version"), Ok(None));
+        assert_eq!(parse("x y z"), Ok(None));
+        assert_eq!(parse("VERSION 5 1 2 3 x"), Ok(Some(5)));
+        assert_eq!(parse("version 6 1 2 x"), Ok(Some(6)));
+        assert_eq!(parse("version 7 x"), Ok(Some(7)));
+        for line in ["version x", "version 5 x", "version 5 1 2 x", "version 6 1 x"] {
+            assert_eq!(parse(line), Err(CommandError::NotInteger), "{line}");
+        }
     }
 
     #[test]
