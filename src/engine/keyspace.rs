@@ -206,7 +206,12 @@ impl Keyspace {
 
     /// The entry of a key that is not due.
     pub(crate) fn entry(&self, key: HashedKey<'_>, now_ms: i64) -> Option<&Entry> {
-        self.entries.find(key.hash, |entry| key.is(entry)).filter(|entry| !entry.is_due(now_ms))
+        self.stored(key).filter(|entry| !entry.is_due(now_ms))
+    }
+
+    /// The entry of a key, due or not.
+    pub(crate) fn stored(&self, key: HashedKey<'_>) -> Option<&Entry> {
+        self.entries.find(key.hash, |entry| key.is(entry))
     }
 
     /// The value of a key that is not due.
@@ -291,7 +296,7 @@ impl Keyspace {
 
     /// Whether a key is in memory, due or not.
     pub(crate) fn holds(&self, key: HashedKey<'_>) -> bool {
-        self.entries.find(key.hash, |entry| key.is(entry)).is_some()
+        self.stored(key).is_some()
     }
 
     /// False when no key can be due.

@@ -38,12 +38,11 @@ pub(super) struct Shares {
 }
 
 impl Engine {
-    /// Answers nil for a key that is not there. Costs one step per some 300 members of a set.
+    /// Answers nil for a key that is not there; one that is due takes memory until somebody looks, and this is no look.
+    /// Costs one step per some 300 members of a set.
     pub(super) fn memory_usage<H: Host>(&mut self, turn: &mut Turn<'_, H>, usage: &MemoryUsage<'_>) -> Reply<'static> {
         let key = self.key(usage.key);
-        self.expire_if_due(turn, key);
-        let now_ms = turn.now.unix_ms();
-        match self.database(turn.caller.db).entry(key, now_ms).map(Entry::memory_bytes) {
+        match self.database(turn.caller.db).stored(key).map(Entry::memory_bytes) {
             Some(bytes) => Reply::count(bytes),
             None => Reply::Nil,
         }

@@ -503,6 +503,10 @@ fn memory_requests_are_checked(talk: &mut Talk) {
         MEMORY NOSUCH            -> -ERR unknown subcommand 'NOSUCH'. Try MEMORY HELP.
         "#,
     );
+    // A key that is due takes memory until somebody looks at it, and this is no look.
+    talk.transcript("DEBUG SET-ACTIVE-EXPIRE 0 -> OK\nSET due v PXAT 1 -> OK");
+    assert!(talk.ask("MEMORY USAGE due").integer() > 0);
+    talk.transcript("GET due -> nil\nMEMORY USAGE due -> nil\nDEBUG SET-ACTIVE-EXPIRE 1 -> OK");
     let usage = talk.ask("MEMORY USAGE k").integer();
     assert_eq!(talk.ask("MEMORY USAGE k SAMPLES 0 SAMPLES 9").integer(), usage);
     assert!((8..200).contains(&usage), "{usage}");
