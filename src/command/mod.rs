@@ -13,6 +13,7 @@ mod keys;
 mod manual;
 mod options;
 mod parse;
+mod quote;
 mod spec;
 #[rustfmt::skip]
 mod table;
@@ -25,6 +26,7 @@ pub use keys::{InvalidKeys, Key};
 pub use manual::manual;
 pub use options::*;
 pub use parse::{parse_cursor, parse_double};
+pub use quote::quote;
 pub use spec::*;
 pub use table::SPECS;
 pub use types::*;

@@ -11,7 +11,7 @@ use super::host::{Host, Now};
 use super::keyspace::{HashedKey, Keyspace};
 use super::set::Set;
 use super::settings::NotifyFlags;
-use super::value::Value;
+use super::value::{Kind, Value};
 use super::{Engine, Turn};
 
 impl Engine {
@@ -126,6 +126,15 @@ impl Engine {
     /// Publishes that a key was added; call it before the key's own event.
     pub(super) fn added<H: Host>(&mut self, host: &mut H, db: u16, key: &[u8]) {
         self.notify(host, db, NotifyFlags::NEW, "new", key);
+    }
+
+    /// Publishes that a key lost its `old` value to one of type `new`, and drops the old one.
+    pub(super) fn replaced<H: Host>(&mut self, host: &mut H, db: u16, key: &[u8], old: Value, new: Kind) {
+        self.notify(host, db, NotifyFlags::OVERWRITTEN, "overwritten", key);
+        if old.kind() != new {
+            self.notify(host, db, NotifyFlags::TYPE_CHANGED, "type_changed", key);
+        }
+        self.dispose(old);
     }
 
     /// Removes due keys, at most about `keys` of them; true when there may be more. Work is bounded per call.

@@ -1,6 +1,6 @@
 //! The part of a session that commands may read and change.
 
-use crate::command::{OwnedArgs, Spec};
+use crate::command::{CommandId, OwnedArgs, Spec};
 use crate::topics::Membership;
 
 use super::host::{ClientFacts, ClientId, SubscriberId};
@@ -116,6 +116,12 @@ impl Caller {
     /// The rarely set part, made when it is first needed.
     pub fn extras_mut(&mut self) -> &mut Extras {
         self.extras.get_or_insert_default()
+    }
+
+    /// Whether a command is of a certain sort, or executes a queued one that is.
+    pub fn runs(&self, spec: &Spec, is_wanted: impl Fn(&Spec) -> bool) -> bool {
+        let queue = self.transaction.as_deref().map_or(&[][..], |transaction| &transaction.queue);
+        is_wanted(spec) || spec.id == CommandId::EXEC && queue.iter().any(|(spec, _)| is_wanted(spec))
     }
 
     /// The command EXEC runs next, and how many words it has; none outside EXEC and after its last.

@@ -39,7 +39,8 @@ impl Engine {
         if self.settings.eviction.maxmemory == 0 {
             return Ok(());
         }
-        let needs = needs_memory(caller, spec);
+        // For good, now or through the transaction it executes.
+        let needs = caller.runs(spec, |spec| spec.flags.contains(Flags::DENYOOM));
         let wanted: usize = if needs { request.args.iter().map(<[u8]>::len).sum() } else { 0 };
         let outcome = self.evict_for(wanted as u64, now, host);
         match outcome {
@@ -140,11 +141,4 @@ fn rank(policy: EvictionPolicy, entry: &Entry, tracker: &Tracker) -> u64 {
         | EvictionPolicy::AllkeysLfu
         | EvictionPolicy::VolatileLfu => u64::from(tracker.staleness(entry.stamp())),
     }
-}
-
-/// Whether a command may need memory for good, now or through the transaction it executes.
-fn needs_memory(caller: &Caller, spec: &Spec) -> bool {
-    let queue = caller.transaction.as_deref().map_or(&[][..], |transaction| &transaction.queue);
-    let denied = |spec: &Spec| spec.flags.contains(Flags::DENYOOM);
-    denied(spec) || spec.id == CommandId::EXEC && queue.iter().any(|(spec, _)| denied(spec))
 }

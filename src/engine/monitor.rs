@@ -4,7 +4,7 @@
 //! unknown command, a wrong number of words, a queued command) is not shown, nor is what only operators send.
 //! Deliberately unknown here: sessions, output buffers and their limits; the host hands lines on.
 
-use crate::command::{Args, CommandId, Flags, Spec};
+use crate::command::{Args, CommandId, Flags, Spec, quote};
 use crate::limits::MONITOR_LINE_BYTES_MAX;
 use crate::reply::{CommandError, Reply};
 
@@ -59,34 +59,4 @@ pub(super) fn show<H: Host>(caller: &Caller, spec: &Spec, args: Args<'_>, host: 
         left -= 1;
     }
     host.show_command(caller.db, &line);
-}
-
-/// Appends bytes in double quotes; what is not printable ASCII is escaped.
-fn quote(bytes: &[u8], line: &mut Vec<u8>) {
-    line.push(b'"');
-    for &byte in bytes {
-        match byte {
-            b'"' | b'\\' => line.extend_from_slice(&[b'\\', byte]),
-            b'\n' => line.extend_from_slice(b"\\n"),
-            b'\r' => line.extend_from_slice(b"\\r"),
-            b'\t' => line.extend_from_slice(b"\\t"),
-            7 => line.extend_from_slice(b"\\a"),
-            8 => line.extend_from_slice(b"\\b"),
-            b' '..=b'~' => line.push(byte),
-            _ => line.extend_from_slice(format!("\\x{byte:02x}").as_bytes()),
-        }
-    }
-    line.push(b'"');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quote;
-
-    #[test]
-    fn words_are_quoted_so_that_a_line_stays_a_line() {
-        let mut line = Vec::new();
-        quote(b"v\x00\x01\xff\"\\\r\n\t\x07\x08 ~\x7f", &mut line);
-        assert_eq!(line, br#""v\x00\x01\xff\"\\\r\n\t\a\b ~\x7f""#);
-    }
 }

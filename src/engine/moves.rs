@@ -9,7 +9,7 @@ use crate::reply::{CommandError, Reply};
 use super::host::Host;
 use super::keyspace::HashedKey;
 use super::settings::NotifyFlags;
-use super::value::{Kind, Value};
+use super::value::Kind;
 use super::{Engine, Turn};
 
 impl Engine {
@@ -23,8 +23,10 @@ impl Engine {
         if from.bytes() != to.bytes() {
             self.expire_if_due(turn, to);
             let replaced = self.database(db).remove(to);
-            self.carry(turn, (db, from), (db, to), ["rename_from", "rename_to"]);
-            self.replaced(turn, (db, to), replaced.map(|entry| entry.into_parts().0));
+            let kind = self.carry(turn, (db, from), (db, to), ["rename_from", "rename_to"]);
+            if let (Some(entry), Some(kind)) = (replaced, kind) {
+                self.replaced(turn.host, db, to.bytes(), entry.into_parts().0, kind);
+            }
         }
         Ok(Reply::OK)
     }
@@ -82,10 +84,13 @@ impl Engine {
         self.room_for(turn.host, bytes)?;
         let value = self.database(db).get(from, now_ms).cloned();
         let Some(value) = value else { return Ok(Reply::Integer(0)) };
+        let kind = value.kind();
         let replaced = self.database(into).set(to, value, deadline);
         self.notify(turn.host, into, NotifyFlags::NEW, "new", to.bytes());
         self.changed(turn.host, into, NotifyFlags::GENERIC, "copy_to", to.bytes());
-        self.replaced(turn, (into, to), replaced);
+        if let Some(old) = replaced {
+            self.replaced(turn.host, into, to.bytes(), old, kind);
+        }
         Ok(Reply::Integer(1))
     }
 
@@ -97,30 +102,20 @@ impl Engine {
         self.database(db).contains(key, turn.now.unix_ms())
     }
 
-    /// Moves an entry to a place that is free, and publishes it.
+    /// Moves an entry to a place that is free, and publishes it; answers its type.
     fn carry<H: Host>(
         &mut self,
         turn: &mut Turn<'_, H>,
         (from_db, from): (u16, HashedKey<'_>),
         (to_db, to): (u16, HashedKey<'_>),
         [from_event, to_event]: [&str; 2],
-    ) {
-        let Some(entry) = self.database(from_db).remove(from) else { return };
-        let (value, deadline) = entry.into_parts();
+    ) -> Option<Kind> {
+        let (value, deadline) = self.database(from_db).remove(from)?.into_parts();
+        let kind = value.kind();
         self.database(to_db).insert(to, value, deadline);
         self.notify(turn.host, to_db, NotifyFlags::NEW, "new", to.bytes());
         self.changed(turn.host, from_db, NotifyFlags::GENERIC, from_event, from.bytes());
         self.changed(turn.host, to_db, NotifyFlags::GENERIC, to_event, to.bytes());
-    }
-
-    /// Publishes that a key has lost what it held before.
-    fn replaced<H: Host>(&mut self, turn: &mut Turn<'_, H>, (db, key): (u16, HashedKey<'_>), old: Option<Value>) {
-        let Some(old) = old else { return };
-        let new: Option<Kind> = self.database(db).get(key, turn.now.unix_ms()).map(Value::kind);
-        self.notify(turn.host, db, NotifyFlags::OVERWRITTEN, "overwritten", key.bytes());
-        if new != Some(old.kind()) {
-            self.notify(turn.host, db, NotifyFlags::TYPE_CHANGED, "type_changed", key.bytes());
-        }
-        self.dispose(old);
+        Some(kind)
     }
 }

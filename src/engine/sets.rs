@@ -3,6 +3,8 @@
 //! Invariant: no key holds an empty set; whatever takes the last member out deletes the key.
 //! Invariant: every source of a command is looked up and checked for its type, in order, before anything is changed.
 
+use std::borrow::Borrow;
+
 use smallvec::SmallVec;
 
 use crate::command::{
@@ -10,14 +12,14 @@ use crate::command::{
     Smismember, Smove, Spop, Srandmember, Srem, Sscan, Sunion, Sunionstore,
 };
 use crate::limits::DRAWN_REPLY_BYTES_MAX;
-use crate::reply::{Collection, CommandError, Reply, Text};
+use crate::reply::{Collection, CommandError, Members, Reply, Text};
 use crate::topics::Glob;
 
 use super::host::Host;
 use super::keyspace::HashedKey;
 use super::set::{Draws, Limits, Member, Rules, Set, intersect, intersection, subtract, unite};
 use super::settings::NotifyFlags;
-use super::value::Value;
+use super::value::{Kind, Value};
 use super::{Engine, Turn};
 
 /// Bytes that a member takes in a reply besides itself, at least: `$`, a digit and two line ends.
@@ -149,7 +151,7 @@ impl Engine {
         let popped = set.pop_many(usize::try_from(count).unwrap_or(usize::MAX), &mut rng, &rules);
         let emptied = set.is_empty();
         self.members_left(turn, key, "spop", emptied);
-        Ok(result_of(popped))
+        Ok(members_of(Collection::Set, popped))
     }
 
     pub(super) fn srandmember<H: Host>(
@@ -226,7 +228,7 @@ impl Engine {
         Ok(match sets[..] {
             [] => empty_set(),
             [only] => all_of(only),
-            _ => result_of(unite(&sets, &rules)),
+            _ => members_of(Collection::Set, unite(&sets, &rules)),
         })
     }
 
@@ -253,7 +255,7 @@ impl Engine {
         let Some((first, others)) = minuend(&sources) else { return Ok(empty_set()) };
         Ok(match others[..] {
             [] => all_of(first),
-            _ => result_of(subtract(first, &others, &rules)),
+            _ => members_of(Collection::Set, subtract(first, &others, &rules)),
         })
     }
 
@@ -357,13 +359,7 @@ impl Engine {
         self.expire_if_due(turn, key);
         match self.database(db).set(key, Value::set(result), None) {
             None => self.added(turn.host, db, key.bytes()),
-            Some(old) => {
-                self.notify(turn.host, db, NotifyFlags::OVERWRITTEN, "overwritten", key.bytes());
-                if old.as_set().is_none() {
-                    self.notify(turn.host, db, NotifyFlags::TYPE_CHANGED, "type_changed", key.bytes());
-                }
-                self.dispose(old);
-            }
+            Some(old) => self.replaced(turn.host, db, key.bytes(), old, Kind::Set),
         }
         self.changed(turn.host, db, NotifyFlags::SET, event, key.bytes());
         Reply::count(len)
@@ -383,18 +379,11 @@ fn all_of(set: &Set) -> Reply<'_> {
     members_of(Collection::Set, set)
 }
 
-fn members_of(collection: Collection, set: &Set) -> Reply<'_> {
-    match set.freeze() {
+/// The answer that holds a set: one of the engine's, or one made for its answer.
+fn members_of<'e>(collection: Collection, set: impl Borrow<Set> + Members + 'e) -> Reply<'e> {
+    match set.borrow().freeze() {
         Some(frozen) => Reply::Stream(collection, Box::new(frozen)),
         None => Reply::Members(collection, Box::new(set)),
-    }
-}
-
-/// A set made for its answer.
-fn result_of<'e>(set: Set) -> Reply<'e> {
-    match set.freeze() {
-        Some(frozen) => Reply::Stream(Collection::Set, Box::new(frozen)),
-        None => Reply::Members(Collection::Set, Box::new(set)),
     }
 }
 

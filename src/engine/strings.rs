@@ -236,14 +236,8 @@ impl Engine {
         let kind = value.kind();
         let old = database.set(key, value, deadline);
         match old {
-            None => self.notify(turn.host, db, NotifyFlags::NEW, "new", key.bytes()),
-            Some(old) => {
-                self.notify(turn.host, db, NotifyFlags::OVERWRITTEN, "overwritten", key.bytes());
-                if old.kind() != kind {
-                    self.notify(turn.host, db, NotifyFlags::TYPE_CHANGED, "type_changed", key.bytes());
-                }
-                self.dispose(old);
-            }
+            None => self.added(turn.host, db, key.bytes()),
+            Some(old) => self.replaced(turn.host, db, key.bytes(), old, kind),
         }
         self.changed(turn.host, db, NotifyFlags::STRING, "set", key.bytes());
         if let Lifetime::Until(_) = lifetime {

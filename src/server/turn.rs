@@ -312,9 +312,7 @@ impl Run<'_> {
         let writes = |spec: &Spec| {
             spec.flags.contains(Flags::WRITE) || matches!(spec.id, CommandId::PUBLISH | CommandId::SPUBLISH)
         };
-        let Ok(spec) = request.spec else { return false };
-        let queue = self.caller.transaction.as_deref().map_or(&[][..], |transaction| &transaction.queue);
-        writes(spec) || spec.id == CommandId::EXEC && queue.iter().any(|(spec, _)| writes(spec))
+        request.spec.as_ref().is_ok_and(|spec| self.caller.runs(spec, writes))
     }
 
     fn limits(&self) -> Limits {

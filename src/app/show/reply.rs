@@ -6,6 +6,7 @@
 //! Deliberately unknown here: what was asked, and where the text goes.
 
 use crate::client::Value;
+use crate::command::quote;
 
 /// How replies are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,24 +38,6 @@ pub(in crate::app) fn write_text(value: &Value, style: Style, out: &mut Vec<u8>)
         }
         other => write_reply(other, style, out),
     }
-}
-
-/// Appends bytes in double quotes, so that the words of a command line stand for them again.
-pub(in crate::app) fn quote(bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(b'"');
-    for &byte in bytes {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            7 => out.extend_from_slice(b"\\a"),
-            8 => out.extend_from_slice(b"\\b"),
-            b' '..=b'~' => out.push(byte),
-            _ => out.extend_from_slice(format!("\\x{byte:02x}").as_bytes()),
-        }
-    }
-    out.push(b'"');
 }
 
 /// Everything but the line end. Lines after the first are moved right by `indent`.
