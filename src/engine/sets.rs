@@ -3,10 +3,10 @@
 //! Invariant: no key holds an empty set; whatever takes the last member out deletes the key.
 //! Invariant: every source of a command is looked up and checked for its type, in order, before anything is changed.
 
+mod operation;
 mod tasks;
 
 use std::borrow::Borrow;
-use std::ptr;
 
 use smallvec::SmallVec;
 
@@ -14,21 +14,18 @@ use crate::command::{
     Args, Sadd, ScanOptions, Scard, Sdiff, Sdiffstore, Sinter, Sintercard, Sinterstore, Sismember, Smembers,
     Smismember, Smove, Spop, Srandmember, Srem, Sscan, Sunion, Sunionstore,
 };
-use crate::limits::{DRAWN_REPLY_BYTES_MAX, SET_MEMBERS_AT_ONCE_MAX};
+use crate::limits::DRAWN_REPLY_BYTES_MAX;
 use crate::reply::{Collection, CommandError, Members, Reply, Text};
 use crate::topics::Glob;
 
 use super::host::Host;
 use super::keyspace::HashedKey;
-use super::set::{Algebra, Draw, Draws, Limits, Member, Rules, Set, intersect, intersection, subtract, unite};
+use super::set::{Draw, Draws, Limits, Member, Rules, Set, intersect, subtract, unite};
 use super::settings::NotifyFlags;
 use super::value::{Kind, Value};
 use super::{Engine, Turn};
+use operation::{Operation, all_there, minuend};
 use tasks::Wanted;
-
-/// Members of the smallest set looked up for each shared one, when sets share some: beyond that a limit does not make a
-/// count short.
-const PROBES_PER_SHARED: usize = 16;
 
 /// Bytes that a member takes in a reply besides itself, at least: `$`, a digit and two line ends.
 const MEMBER_FRAME_BYTES: u64 = 6;
@@ -455,66 +452,6 @@ impl Engine {
     }
 }
 
-/// How sets are put together.
-#[derive(Debug, Clone, Copy)]
-enum Operation {
-    Intersection,
-    SharedCount { limit: usize },
-    Union,
-    Difference,
-}
-
-impl Operation {
-    /// Whether more members have to be walked over than one command may.
-    fn is_long(self, sets: &[Option<&Set>]) -> bool {
-        let lens = sets.iter().map(|set| set.map_or(0, Set::len));
-        let found = sets.iter().flatten().count();
-        let walked = match self {
-            Operation::Intersection | Operation::SharedCount { .. } if sets.len() < 2 => 0,
-            // An absent set makes it empty.
-            Operation::Intersection => lens.min().unwrap_or(0),
-            Operation::SharedCount { limit } => lens.min().unwrap_or(0).min(limit.saturating_mul(PROBES_PER_SHARED)),
-            Operation::Union => lens.clone().sum::<usize>() - if found < 2 { lens.max().unwrap_or(0) } else { 0 },
-            Operation::Difference if sets.first().is_none_or(Option::is_none) || found < 2 => 0,
-            Operation::Difference => lens.sum(),
-        };
-        walked > SET_MEMBERS_AT_ONCE_MAX
-    }
-
-    fn at_once(self, sets: &[Option<&Set>], rules: &Rules) -> Set {
-        let result = match self {
-            Operation::Intersection | Operation::SharedCount { .. } => {
-                all_there(sets).map(|sets| intersection(&sets, rules))
-            }
-            Operation::Union => Some(unite(&sets.iter().copied().flatten().collect::<SmallVec<[&Set; 8]>>(), rules)),
-            Operation::Difference => minuend(sets).map(|(first, others)| subtract(first, &others, rules)),
-        };
-        result.unwrap_or_default()
-    }
-
-    fn begin(self, sets: &[Option<&Set>], rules: Rules) -> Algebra<Set> {
-        // A set met twice is one.
-        let mut distinct: Vec<&Set> = Vec::new();
-        for set in sets.iter().flatten() {
-            if !distinct.iter().any(|other| ptr::eq(*other, *set)) {
-                distinct.push(set);
-            }
-        }
-        let owned = |sets: &[&Set]| sets.iter().map(|set| (*set).clone()).collect();
-        match self {
-            Operation::Intersection => Algebra::intersection(owned(&distinct), rules),
-            Operation::SharedCount { limit } => Algebra::shared_count(owned(&distinct), limit, rules),
-            Operation::Union => Algebra::union(owned(&distinct), rules),
-            Operation::Difference => match (minuend(sets), &distinct[..]) {
-                (Some((first, others)), [_, rest @ ..]) if !others.iter().any(|other| ptr::eq(*other, first)) => {
-                    Algebra::difference(first.clone(), owned(rest), rules)
-                }
-                _ => Algebra::union(Vec::new(), rules),
-            },
-        }
-    }
-}
-
 /// Adds members to a set; answers how many were new.
 fn insert_all(set: &mut Set, members: Args<'_>, rules: &Rules) -> usize {
     members.iter().filter(|member| set.insert(member, rules)).count()
@@ -541,17 +478,6 @@ fn text(member: Member<'_>) -> Text<'_> {
         Member::Integer(_) => Text::Owned(member.with_bytes(<[u8]>::to_vec)),
         Member::Bytes(bytes) => Text::Borrowed(bytes),
     }
-}
-
-/// The sets, unless one is absent.
-fn all_there<'s>(sources: &[Option<&'s Set>]) -> Option<SmallVec<[&'s Set; 8]>> {
-    sources.iter().copied().collect()
-}
-
-/// What is subtracted from, and what is subtracted; none when there is nothing to subtract from.
-fn minuend<'s>(sources: &[Option<&'s Set>]) -> Option<(&'s Set, SmallVec<[&'s Set; 8]>)> {
-    let (first, others) = sources.split_first()?;
-    Some(((*first)?, others.iter().copied().flatten().collect()))
 }
 
 /// Refuses to draw so many members that the reply would be a burden for everybody, judged by the members' mean length.
@@ -581,14 +507,5 @@ mod tests {
         for (set, count) in [(&short, 10_000_000), (&long, 70_000), (&short, usize::MAX)] {
             assert!(matches!(refuse_monster(set, count), Err(CommandError::ReplyTooLarge { .. })), "{count}");
         }
-    }
-
-    #[test]
-    fn nothing_is_subtracted_from_an_absent_set() {
-        let (one, other) = (Set::new(), Set::new());
-        assert!(minuend(&[None, Some(&one)]).is_none());
-        assert!(minuend(&[]).is_none());
-        let (first, others) = minuend(&[Some(&one), None, Some(&other)]).expect("a first set");
-        assert!(std::ptr::eq(first, &one) && others.len() == 1);
     }
 }
