@@ -58,6 +58,8 @@ mod process;
 mod pubsub;
 // SADD to SSCAN.
 mod sets;
+// Completions and manual pages.
+mod shells;
 // Replies told piece by piece.
 mod streams;
 // SET, GET, counters, parts of strings.
@@ -97,6 +99,7 @@ fn main() -> ExitCode {
     process::tests(&mut suite);
     pubsub::tests(&mut suite);
     sets::tests(&mut suite);
+    shells::tests(&mut suite);
     streams::tests(&mut suite);
     strings::tests(&mut suite);
     tidy::tests(&mut suite);
