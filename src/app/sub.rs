@@ -55,7 +55,7 @@ pub(super) struct SubArgs {
     raw: bool,
 
     /// What follows each message; \n, \r, \t, \0, \\ and \xHH stand for bytes [default: a line end]
-    #[arg(long, value_name = "TEXT", requires = "raw", value_parser = OsStringValueParser::new().try_map(Delimiter::parse))]
+    #[arg(long, value_name = "TEXT", requires = "raw", allow_hyphen_values = true, value_parser = OsStringValueParser::new().try_map(Delimiter::parse))]
     delimiter: Option<Delimiter>,
 
     /// Print objects with "channel", "message" and perhaps "pattern"; what is no UTF-8 is {"b64": "..."}

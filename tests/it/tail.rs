@@ -211,7 +211,8 @@ fn a_tail_that_was_stopped_goes_on_where_it_was(server: &Server) {
 
 fn a_tail_that_was_stopped_for_too_long_shows_whole_messages_only() {
     const BYTES: usize = 30_000;
-    let server = Server::with(&["--client-output-buffer-limit", "pubsub 1000000 0 0"]);
+    let server = Server::start();
+    server.connect().call(&["CONFIG", "SET", "client-output-buffer-limit", "pubsub 1000000 0 0"]);
     let mut command = goblin();
     command.args(["sub", "-p", &server.port().to_string(), "c", "--raw"]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("start goblin sub");
