@@ -38,6 +38,8 @@ mod examples;
 mod introspection;
 // Commands about keys of any type.
 mod keys;
+// Commands worked off between the turns of others.
+mod long;
 // The memory limit.
 mod memory;
 // `goblin pub`.
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
     examples::tests(&mut suite);
     introspection::tests(&mut suite);
     keys::tests(&mut suite);
+    long::tests(&mut suite);
     memory::tests(&mut suite);
     moves::tests(&mut suite);
     pause::tests(&mut suite);
