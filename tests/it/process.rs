@@ -231,7 +231,7 @@ fn cli_without_a_server_ends_with_status_3() {
 pub fn subscriber(server: &Server, channel: &str) -> Started {
     let (reader, writer) = std::io::pipe().expect("pipe");
     let mut command = goblin();
-    command.args(["sub", "-p", &server.port().to_string(), channel]).stdin(Stdio::null());
+    command.args(["sub", "--no-reconnect", "-p", &server.port().to_string(), channel]).stdin(Stdio::null());
     command.stdout(writer.try_clone().expect("pipe")).stderr(writer);
     let started = Started { child: command.spawn().expect("start goblin sub"), log: Log::follow(reader) };
     drop(command);

@@ -219,10 +219,14 @@ fn a_tail_that_was_stopped_for_too_long_shows_whole_messages_only() {
     let mut notices = BufReader::new(child.stderr.take().expect("piped")).lines();
     let mut notice = || notices.next().expect("a notice").expect("text");
     assert_eq!(notice(), "goblin: subscribed to c");
+    let pid = child.id().to_string();
     let signal = |name: &str| {
-        let pid = child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().expect("run kill").success());
     };
+    // Read at once, so that it never waits for its reader.
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let (printed, shown) = std::sync::mpsc::channel();
+    std::thread::spawn(move || while lines.next().is_some_and(|line| printed.send(line.expect("text")).is_ok()) {});
     signal("STOP");
     let mut publisher = server.connect();
     let begun = Instant::now();
@@ -235,17 +239,16 @@ fn a_tail_that_was_stopped_for_too_long_shows_whole_messages_only() {
     signal("CONT");
     await_subscriber(&mut publisher, "c");
     publisher.call(&["PUBLISH", "c", "the end"]);
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let mut shown = 0;
+    let mut whole = 0;
     loop {
-        let line = lines.next().expect("a line").expect("text");
+        let line = shown.recv_timeout(WATCHDOG).expect("a line");
         if line == "the end" {
             break;
         }
-        assert!(line == numbered(shown, BYTES), "message {shown} is broken: {} bytes", line.len());
-        shown += 1;
+        assert!(line == numbered(whole, BYTES), "message {whole} is broken: {} bytes", line.len());
+        whole += 1;
     }
-    assert!(shown > 0 && shown <= sent, "{shown} of {sent}");
+    assert!(whole > 0 && whole <= sent, "{whole} of {sent}");
     let lost = notice();
     assert!(lost.starts_with("goblin: connection lost") && lost.ends_with("; trying again"), "{lost}");
     let back = notice();
@@ -253,7 +256,9 @@ fn a_tail_that_was_stopped_for_too_long_shows_whole_messages_only() {
         back.starts_with("goblin: connected again") && back.ends_with("; what was published meanwhile is lost"),
         "{back}"
     );
-    drop(lines);
+    drop(shown);
+    // The next message finds nobody reading.
+    publisher.call(&["PUBLISH", "c", "one more"]);
     assert_eq!(wait_for(&mut child).code(), Some(0));
 }
 
