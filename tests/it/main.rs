@@ -64,6 +64,8 @@ mod process;
 mod pubsub;
 // SADD to SSCAN.
 mod sets;
+// Completions and manual pages.
+mod shells;
 // Replies told piece by piece.
 mod streams;
 // SET, GET, counters, parts of strings.
@@ -105,6 +107,7 @@ fn main() -> ExitCode {
     pubsub::tests(&mut suite);
     reconnect::tests(&mut suite);
     sets::tests(&mut suite);
+    shells::tests(&mut suite);
     streams::tests(&mut suite);
     strings::tests(&mut suite);
     tail::tests(&mut suite);

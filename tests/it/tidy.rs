@@ -51,6 +51,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Packages that may be named in these places only; a place is a file or, with a slash at its end, a folder.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["src/app/"]),
+    ("clap_complete", &["src/app/completions.rs"]),
+    ("clap_mangen", &["src/app/manual.rs"]),
     ("jiff", &["src/app/show/"]),
     ("rustix", &["src/app/watch.rs", "src/app/password.rs", "src/app/sub/ready.rs"]),
     ("signal_hook", &["src/app/watch.rs"]),

@@ -1,0 +1,129 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[goblin] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'goblin'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'goblin'= {
+            cand --help 'Print help'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand serve 'Run the server'
+            cand cli 'Send commands to a server'
+            cand sub 'Print the messages of channels as they come'
+            cand pub 'Publish messages to channels'
+            cand help 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)'
+            cand completions 'Print what a shell needs to complete goblin''s command line'
+            cand man 'Print a manual page, or write all of them'
+        }
+        &'goblin;serve'= {
+            cand --bind 'Addresses to listen on, repeated or separated by commas [default: 127.0.0.1 and ::1]'
+            cand --port 'TCP port; 0 means no TCP [default: 6379]'
+            cand --unixsocket 'Path of the Unix socket [default: $XDG_RUNTIME_DIR/goblin/PORT.sock or /tmp/goblin-UID/PORT.sock]'
+            cand --unixsocketperm 'Mode of the Unix socket [default: 700]'
+            cand --wait 'How to wait for work [default: adaptive; block where the machine has one processor only]'
+            cand --cpu 'Processor the engine thread runs on [default: any]'
+            cand --databases 'Number of databases [default: 16]'
+            cand --maxclients 'Most connections at a time [default: 10000]'
+            cand --timeout 'Seconds until an idle connection is closed; 0 means never [default: 0]'
+            cand --tcp-keepalive 'Seconds between probes of a silent peer; 0 means none [default: 300]'
+            cand --tcp-backlog 'Connections the kernel holds until they are accepted [default: 511]'
+            cand --requirepass 'Password clients must give; others on this machine can see it here, a file or GOBLIN_REQUIREPASS is better'
+            cand --requirepass-file 'File whose first line is the password'
+            cand --protected-mode 'Refuse other machines while there is no password [default: yes]'
+            cand --enable-debug-command 'Who may use DEBUG: no, yes, or local for connections from this machine [default: no]'
+            cand --set 'Any other setting (see goblin help config); may be repeated'
+            cand --config 'Settings from a file: TOML with the names of the flags, or a redis.conf; flags win over it'
+            cand --no-unixsocket 'Do not listen on a Unix socket'
+            cand --config-lenient 'Note what goblin cannot follow in the file instead of refusing to start'
+            cand --help 'Print help'
+        }
+        &'goblin;cli'= {
+            cand -h 'Host [default: 127.0.0.1]'
+            cand -p 'TCP port [default: 6379]'
+            cand -s 'Unix socket'
+            cand -n 'Database [default: 0]'
+            cand -u 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --url 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --user 'User [default: the server''s default user]'
+            cand -a 'Password; others on this machine can see it here'
+            cand --protocol 'Dialect [default: resp3, or resp2 where the server knows no other]'
+            cand --raw 'Print replies as bare bytes, an item a line [default in a pipe]'
+            cand --no-raw 'Print replies with types, numbers and quotes [default on a terminal]'
+            cand -x 'Read the last argument from standard input, to its end and with its line ends'
+            cand --askpass 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
+            cand --help 'Print help'
+        }
+        &'goblin;sub'= {
+            cand --delimiter 'What follows each message; \n, \r, \t, \0, \\ and \xHH stand for bytes [default: a line end]'
+            cand --count 'End after N messages'
+            cand --timeout 'End after so long, with status 5 when nothing came, or less than --count'
+            cand --ready-fd 'Write a line to this open descriptor once the subscription is in force'
+            cand -h 'Host [default: 127.0.0.1]'
+            cand -p 'TCP port [default: 6379]'
+            cand -s 'Unix socket'
+            cand -n 'Database [default: 0]'
+            cand -u 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --url 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --user 'User [default: the server''s default user]'
+            cand -a 'Password; others on this machine can see it here'
+            cand --protocol 'Dialect [default: resp3, or resp2 where the server knows no other]'
+            cand --literal 'Take all names for channels, glob characters included'
+            cand --pattern 'Take all names for patterns'
+            cand --sharded 'Subscribe to shard channels (SSUBSCRIBE), which have no patterns'
+            cand --raw 'Print the messages'' bytes alone, each followed by the delimiter'
+            cand --json 'Print objects with "channel", "message" and perhaps "pattern"; what is no UTF-8 is {"b64": "..."}'
+            cand --hex 'Print messages in hexadecimal digits'
+            cand --timestamps 'Print when each message was received: UTC, to the microsecond'
+            cand --delta 'Print the seconds since the message before'
+            cand --rate 'Print to standard error, each second, messages and their bytes per second for each channel'
+            cand --dedup 'Print a message once that several of the subscriptions give; without this, once for each, as the server sends it'
+            cand --no-reconnect 'End with status 4 when the connection is lost'
+            cand --askpass 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
+            cand --help 'Print help'
+        }
+        &'goblin;pub'= {
+            cand --file 'Read the message from a file, all of it'
+            cand --rate 'Publish at most so many messages a second'
+            cand -h 'Host [default: 127.0.0.1]'
+            cand -p 'TCP port [default: 6379]'
+            cand -s 'Unix socket'
+            cand -n 'Database [default: 0]'
+            cand -u 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --url 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --user 'User [default: the server''s default user]'
+            cand -a 'Password; others on this machine can see it here'
+            cand --protocol 'Dialect [default: resp3, or resp2 where the server knows no other]'
+            cand --sharded 'Publish to shard channels (SPUBLISH)'
+            cand -x 'Read the message from standard input, to its end and with its line ends'
+            cand --trim 'Leave out the line end that the message read with -x or --file ends with'
+            cand --quiet 'Print no numbers'
+            cand --askpass 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
+            cand --help 'Print help'
+        }
+        &'goblin;help'= {
+            cand --help 'Print help'
+        }
+        &'goblin;completions'= {
+            cand --help 'Print help'
+        }
+        &'goblin;man'= {
+            cand --all 'Write every page into this folder instead'
+            cand --help 'Print help'
+        }
+    ]
+    $completions[$command]
+}
