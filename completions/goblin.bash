@@ -154,12 +154,20 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__pub)
-            opts="-x -h -p -s -n -u -a --sharded --quiet --url --user --askpass --protocol --help"
+            opts="-x -h -p -s -n -u -a --sharded --file --trim --rate --quiet --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 -h)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -286,17 +294,25 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__sub)
-            opts="-h -p -s -n -u -a --literal --pattern --sharded --raw --json --count --timeout --url --user --askpass --protocol --help"
+            opts="-h -p -s -n -u -a --literal --pattern --sharded --raw --delimiter --json --hex --timestamps --delta --rate --dedup --count --timeout --no-reconnect --ready-fd --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --delimiter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --count)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ready-fd)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -29,7 +29,7 @@ complete -c goblin -n "__fish_goblin_needs_command" -s V -l version -d 'Print ve
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "serve" -d 'Run the server'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "cli" -d 'Send commands to a server'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "sub" -d 'Print the messages of channels as they come'
-complete -c goblin -n "__fish_goblin_needs_command" -f -a "pub" -d 'Publish messages to a channel'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "pub" -d 'Publish messages to channels'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "help" -d 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "completions" -d 'Print what a shell needs to complete goblin\'s command line'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "man" -d 'Print a manual page, or write all of them'
@@ -69,8 +69,10 @@ complete -c goblin -n "__fish_goblin_using_subcommand cli" -l no-raw -d 'Print r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s x -d 'Read the last argument from standard input, to its end and with its line ends'
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l askpass -d 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l delimiter -d 'What follows each message; \\n, \\r, \\t, \\0, \\\\ and \\xHH stand for bytes [default: a line end]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l count -d 'End after N messages' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l timeout -d 'End after so long, with status 5 when nothing came, or less than --count' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l ready-fd -d 'Write a line to this open descriptor once the subscription is in force' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s s -d 'Unix socket' -r -F
@@ -83,10 +85,18 @@ resp3\t''"
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l literal -d 'Take all names for channels, glob characters included'
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l pattern -d 'Take all names for patterns'
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l sharded -d 'Subscribe to shard channels (SSUBSCRIBE), which have no patterns'
-complete -c goblin -n "__fish_goblin_using_subcommand sub" -l raw -d 'Print the messages\' bytes alone, each followed by a line end'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l raw -d 'Print the messages\' bytes alone, each followed by the delimiter'
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l json -d 'Print objects with "channel", "message" and perhaps "pattern"; what is no UTF-8 is {"b64": "..."}'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l hex -d 'Print messages in hexadecimal digits'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l timestamps -d 'Print when each message was received: UTC, to the microsecond'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l delta -d 'Print the seconds since the message before'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l rate -d 'Print to standard error, each second, messages and their bytes per second for each channel'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l dedup -d 'Print a message once that several of the subscriptions give; without this, once for each, as the server sends it'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l no-reconnect -d 'End with status 4 when the connection is lost'
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l askpass -d 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l file -d 'Read the message from a file, all of it' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l rate -d 'Publish at most so many messages a second' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s s -d 'Unix socket' -r -F
@@ -96,8 +106,9 @@ complete -c goblin -n "__fish_goblin_using_subcommand pub" -l user -d 'User [def
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s a -d 'Password; others on this machine can see it here' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
 resp3\t''"
-complete -c goblin -n "__fish_goblin_using_subcommand pub" -l sharded -d 'Publish to a shard channel (SPUBLISH)'
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l sharded -d 'Publish to shard channels (SPUBLISH)'
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s x -d 'Read the message from standard input, to its end and with its line ends'
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l trim -d 'Leave out the line end that the message read with -x or --file ends with'
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l quiet -d 'Print no numbers'
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l askpass -d 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l help -d 'Print help'

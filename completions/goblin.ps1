@@ -27,7 +27,7 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('serve', 'serve', [CompletionResultType]::ParameterValue, 'Run the server')
             [CompletionResult]::new('cli', 'cli', [CompletionResultType]::ParameterValue, 'Send commands to a server')
             [CompletionResult]::new('sub', 'sub', [CompletionResultType]::ParameterValue, 'Print the messages of channels as they come')
-            [CompletionResult]::new('pub', 'pub', [CompletionResultType]::ParameterValue, 'Publish messages to a channel')
+            [CompletionResult]::new('pub', 'pub', [CompletionResultType]::ParameterValue, 'Publish messages to channels')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print what a shell needs to complete goblin''s command line')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a manual page, or write all of them')
@@ -74,8 +74,10 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             break
         }
         'goblin;sub' {
+            [CompletionResult]::new('--delimiter', '--delimiter', [CompletionResultType]::ParameterName, 'What follows each message; \n, \r, \t, \0, \\ and \xHH stand for bytes [default: a line end]')
             [CompletionResult]::new('--count', '--count', [CompletionResultType]::ParameterName, 'End after N messages')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'End after so long, with status 5 when nothing came, or less than --count')
+            [CompletionResult]::new('--ready-fd', '--ready-fd', [CompletionResultType]::ParameterName, 'Write a line to this open descriptor once the subscription is in force')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Host [default: 127.0.0.1]')
             [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'TCP port [default: 6379]')
             [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Unix socket')
@@ -88,13 +90,21 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('--literal', '--literal', [CompletionResultType]::ParameterName, 'Take all names for channels, glob characters included')
             [CompletionResult]::new('--pattern', '--pattern', [CompletionResultType]::ParameterName, 'Take all names for patterns')
             [CompletionResult]::new('--sharded', '--sharded', [CompletionResultType]::ParameterName, 'Subscribe to shard channels (SSUBSCRIBE), which have no patterns')
-            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Print the messages'' bytes alone, each followed by a line end')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Print the messages'' bytes alone, each followed by the delimiter')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print objects with "channel", "message" and perhaps "pattern"; what is no UTF-8 is {"b64": "..."}')
+            [CompletionResult]::new('--hex', '--hex', [CompletionResultType]::ParameterName, 'Print messages in hexadecimal digits')
+            [CompletionResult]::new('--timestamps', '--timestamps', [CompletionResultType]::ParameterName, 'Print when each message was received: UTC, to the microsecond')
+            [CompletionResult]::new('--delta', '--delta', [CompletionResultType]::ParameterName, 'Print the seconds since the message before')
+            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Print to standard error, each second, messages and their bytes per second for each channel')
+            [CompletionResult]::new('--dedup', '--dedup', [CompletionResultType]::ParameterName, 'Print a message once that several of the subscriptions give; without this, once for each, as the server sends it')
+            [CompletionResult]::new('--no-reconnect', '--no-reconnect', [CompletionResultType]::ParameterName, 'End with status 4 when the connection is lost')
             [CompletionResult]::new('--askpass', '--askpass', [CompletionResultType]::ParameterName, 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'goblin;pub' {
+            [CompletionResult]::new('--file', '--file', [CompletionResultType]::ParameterName, 'Read the message from a file, all of it')
+            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Publish at most so many messages a second')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Host [default: 127.0.0.1]')
             [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'TCP port [default: 6379]')
             [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Unix socket')
@@ -104,8 +114,9 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'User [default: the server''s default user]')
             [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Password; others on this machine can see it here')
             [CompletionResult]::new('--protocol', '--protocol', [CompletionResultType]::ParameterName, 'Dialect [default: resp3, or resp2 where the server knows no other]')
-            [CompletionResult]::new('--sharded', '--sharded', [CompletionResultType]::ParameterName, 'Publish to a shard channel (SPUBLISH)')
+            [CompletionResult]::new('--sharded', '--sharded', [CompletionResultType]::ParameterName, 'Publish to shard channels (SPUBLISH)')
             [CompletionResult]::new('-x', '-x', [CompletionResultType]::ParameterName, 'Read the message from standard input, to its end and with its line ends')
+            [CompletionResult]::new('--trim', '--trim', [CompletionResultType]::ParameterName, 'Leave out the line end that the message read with -x or --file ends with')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no numbers')
             [CompletionResult]::new('--askpass', '--askpass', [CompletionResultType]::ParameterName, 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')

@@ -3,6 +3,8 @@
 //! Invariant: a bound is a constant here or a setting whose default is here; relations between bounds are asserted
 //! below them. Deliberately unknown here: who enforces a bound and what happens then.
 
+use std::time::Duration;
+
 /// Arguments of one request, its name included. Redis's bound; a count is a signed 32-bit number on the wire.
 pub const REQUEST_ARGUMENTS_MAX: u32 = i32::MAX as u32;
 
@@ -47,6 +49,14 @@ pub const CLIENT_INBOX_BYTES: usize = 16 * 1024;
 
 /// Bytes of buffer a client connection keeps after a large reply or request.
 pub const CLIENT_BUFFER_KEPT_BYTES_MAX: usize = 1024 * 1024;
+
+/// The longest first wait before a lost connection is tried again: a server that was restarted by hand or by its
+/// supervisor is back in about this time.
+pub const RECONNECT_WAIT_MIN: Duration = Duration::from_millis(50);
+
+/// The longest of all such waits: what a person notices, and what a thousand clients spread over that time do not cost
+/// a server.
+pub const RECONNECT_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// Bytes read from a socket at once: a pipeline of some thousand small requests, and as much as Linux hands over in
 /// one call on loopback. One buffer serves all sockets.

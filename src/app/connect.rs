@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{password, show};
-use crate::client::{Address, ClientError, Connection, Login, Version, parse_url};
+use crate::client::{Address, ClientError, Connection, Login, Session, Version, parse_url};
 use crate::error::Error;
 
 /// How long a host may take to accept: a route that drops packets is told from a slow one.
@@ -137,6 +137,16 @@ impl Target {
             }
             opened => opened,
         }
+    }
+
+    /// The same, as a connection that comes back when it was lost.
+    ///
+    /// # Errors
+    /// Those of [`Target::open`].
+    pub(super) fn session(self) -> Result<Session, ClientError> {
+        let connection = self.open()?;
+        let login = Login { version: connection.version(), ..self.login };
+        Ok(Session::of(connection, self.address, login, CONNECT_TIMEOUT))
     }
 
     fn open_as(&self, login: &Login) -> Result<Connection, ClientError> {

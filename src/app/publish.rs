@@ -1,54 +1,84 @@
-//! `goblin pub`: a message from the command line, one from all of standard input, or one from each of its lines.
+//! `goblin pub`: a message from the command line, one from all of standard input or of a file, or one from each line.
 //!
-//! Invariant: lines are published as soon as they are there; those that are there together travel together.
+//! Invariant: what is there together travels together; what somebody waits for is sent and answered before more input
+//! is waited for.
+//! Invariant: no message is sent twice. A lost connection ends it, for whether what was under way was published is not
+//! known.
+
+mod input;
+mod pace;
+mod window;
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
+use super::Stop;
 use super::connect::ConnectArgs;
-use super::show::{self, Output};
 use super::watch::{self, Reader};
-use super::{Stop, cli};
-use crate::client::{ClientError, Connection, Value};
 use crate::error::{Error, Exit};
+use input::Lines;
+use pace::Pace;
+use window::Window;
 
-/// Refusals that are shown with their line; the rest is only counted.
-const REFUSALS_SHOWN_MAX: u64 = 10;
-
-/// Bytes of standard input read at once, and so about the most that travels together.
-const INPUT_BYTES: usize = 64 * 1024;
-
-/// Publish messages to a channel
+/// Publish messages to channels
 ///
-/// Prints how many subscribers each message was delivered to, a number a line.
+/// Prints how many subscribers each message was delivered to, a number a line; with several channels a number for each,
+/// in their order.
+///
+///   goblin pub news.eu 'hello'          one message
+///   goblin pub news.eu news.us -- hi    the same to several channels
+///   tail -f log | goblin pub logs -     each line as it comes
 #[derive(clap::Args, Debug)]
 #[command(
+    verbatim_doc_comment,
+    override_usage = "goblin pub [OPTIONS] CHANNEL MESSAGE\n       goblin pub [OPTIONS] CHANNEL... -- MESSAGE\n       goblin pub [OPTIONS] -x|--file FILE CHANNEL...",
     after_help = "Status: 0 done, 1 the server refused a message, 2 usage, 3 could not connect or log in, 4 connection lost, 130 interrupted."
 )]
 pub(super) struct PubArgs {
-    /// Publish to a shard channel (SPUBLISH)
+    /// Publish to shard channels (SPUBLISH)
     #[arg(long)]
     sharded: bool,
 
     /// Read the message from standard input, to its end and with its line ends
-    #[arg(short = 'x', conflicts_with = "message")]
+    #[arg(short = 'x')]
     from_stdin: bool,
+
+    /// Read the message from a file, all of it
+    #[arg(long, value_name = "FILE", conflicts_with = "from_stdin")]
+    file: Option<PathBuf>,
+
+    /// Leave out the line end that the message read with -x or --file ends with
+    #[arg(long)]
+    trim: bool,
+
+    /// Publish at most so many messages a second
+    #[arg(long, value_name = "N", value_parser = pace::rate)]
+    rate: Option<f64>,
 
     /// Print no numbers
     #[arg(long)]
     quiet: bool,
 
-    /// Where to publish
-    #[arg(value_name = "CHANNEL")]
-    channel: OsString,
+    /// Where to publish, and what; - stands for each line of standard input, without its line end
+    #[arg(value_name = "CHANNEL MESSAGE", required_unless_present = "behind", allow_negative_numbers = true)]
+    words: Vec<OsString>,
 
-    /// The message; - stands for each line of standard input, without its line end
-    #[arg(value_name = "MESSAGE", required_unless_present = "from_stdin", allow_negative_numbers = true)]
-    message: Option<OsString>,
+    /// The message behind several channels
+    #[arg(value_name = "MESSAGE", last = true, hide = true)]
+    behind: Vec<OsString>,
 
     #[command(flatten)]
     connect: ConnectArgs,
+}
+
+/// What to publish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    Message(Vec<u8>),
+    EachLine,
+    Stdin,
+    File(PathBuf),
 }
 
 /// Publishes what was given.
@@ -56,117 +86,94 @@ pub(super) struct PubArgs {
 /// # Errors
 /// No connection (3), a lost one (4).
 pub(super) fn run(args: PubArgs) -> Result<Exit, Error> {
+    let (channels, what) = args.plan()?;
+    let command: &[u8] = if args.sharded { b"SPUBLISH" } else { b"PUBLISH" };
     watch::start(Reader::NoticedByWriting)?;
     let target = args.connect.into_target()?;
-    let single = match args.message {
-        Some(message) if message == "-" => None,
-        Some(message) => Some(message.into_vec()),
-        None => Some(cli::read_all()?),
+    let message = match what {
+        What::EachLine => None,
+        What::Message(message) => Some(message),
+        What::Stdin => Some(input::trimmed(input::all()?, args.trim)),
+        What::File(path) => Some(input::trimmed(input::file(&path)?, args.trim)),
     };
-    let mut publisher = Publisher {
-        connection: target.open()?,
-        command: if args.sharded { b"SPUBLISH" } else { b"PUBLISH" },
-        channel: args.channel.into_vec(),
-        quiet: args.quiet,
-        output: Output::standard(),
-        answered: 0,
-        refused: 0,
-    };
-    Stop::settle(match single {
-        Some(message) => publisher.single(&message),
-        None => publisher.lines(&mut BufReader::with_capacity(INPUT_BYTES, io::stdin())),
+    let window = Window::new(target.open()?, command, channels, args.quiet);
+    let pace = args.rate.map(Pace::new);
+    Stop::settle(match message {
+        Some(message) => single(window, &message),
+        None => lines(window, pace),
     })
 }
 
-struct Publisher {
-    connection: Connection,
-    command: &'static [u8],
-    channel: Vec<u8>,
-    quiet: bool,
-    output: Output,
-    /// Lines answered.
-    answered: u64,
-    refused: u64,
+fn single(mut window: Window, message: &[u8]) -> Result<Exit, Stop> {
+    window.publish(message)?;
+    window.settle()?;
+    Ok(window.end())
 }
 
-impl Publisher {
-    fn single(&mut self, message: &[u8]) -> Result<Exit, Stop> {
-        let answer = self.connection.call(&[self.command, &self.channel, message])?;
-        if let Value::Error(words) = &answer {
-            show::notice(ClientError::Refused(String::from_utf8_lossy(words).into_owned()));
-            return Ok(Exit::Refused);
-        }
-        self.print(&answer)?;
-        self.output.flush()?;
-        Ok(Exit::Done)
-    }
-
-    fn lines(&mut self, input: &mut BufReader<impl Read>) -> Result<Exit, Stop> {
-        let mut batch = Batch::default();
-        while batch.read(input).map_err(cli::unreadable)? {
-            self.publish(&batch)?;
-        }
-        if self.refused > REFUSALS_SHOWN_MAX {
-            show::notice(format_args!("{} messages refused in all", self.refused));
-        }
-        Ok(if self.refused > 0 { Exit::Refused } else { Exit::Done })
-    }
-
-    fn publish(&mut self, batch: &Batch) -> Result<(), Stop> {
-        let requests: Vec<[&[u8]; 3]> =
-            batch.lines().map(|line| [self.command, self.channel.as_slice(), line]).collect();
-        let answers = self.connection.pipeline(requests.iter().map(|request| &request[..]))?;
-        for answer in answers {
-            self.answered += 1;
-            match &answer {
-                Value::Error(words) => self.refuse(words),
-                _ => self.print(&answer)?,
+fn lines(mut window: Window, mut pace: Option<Pace>) -> Result<Exit, Stop> {
+    window.number_the_messages();
+    let mut input = Lines::new(std::io::stdin().lock());
+    loop {
+        while let Some(line) = input.line() {
+            if let Some(pace) = &mut pace {
+                wait_for_turn(pace, &mut window)?;
             }
+            window.publish(line)?;
         }
-        self.output.flush()
-    }
-
-    fn refuse(&mut self, words: &[u8]) {
-        self.refused += 1;
-        if self.refused <= REFUSALS_SHOWN_MAX {
-            let refused = ClientError::Refused(String::from_utf8_lossy(words).into_owned());
-            show::notice(format_args!("line {}: {refused}", self.answered));
+        // Whoever waits for an answer before writing the next line must get it.
+        if !watch::is_readable(&std::io::stdin()) {
+            window.settle()?;
         }
-    }
-
-    fn print(&mut self, answer: &Value) -> Result<(), Stop> {
-        if self.quiet { Ok(()) } else { self.output.reply(answer, show::Style::Raw) }
+        if !watch::waiting(|| input.read()).map_err(input::unreadable)? {
+            window.settle()?;
+            return Ok(window.end());
+        }
     }
 }
 
-/// Lines that were there together.
-#[derive(Debug, Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    /// Where each line ends in `bytes`, its line end not counted.
-    ends: Vec<usize>,
+fn wait_for_turn(pace: &mut Pace, window: &mut Window) -> Result<(), Stop> {
+    if !pace.wait(std::time::Instant::now()).is_zero() {
+        window.settle()?;
+        let rest = pace.wait(std::time::Instant::now());
+        watch::waiting(|| std::thread::sleep(rest));
+    }
+    pace.take(std::time::Instant::now());
+    Ok(())
 }
 
-impl Batch {
-    /// Reads at least one line and all whole ones behind it that are there already. False at the end.
-    fn read(&mut self, input: &mut BufReader<impl Read>) -> io::Result<bool> {
-        self.bytes.clear();
-        self.ends.clear();
-        loop {
-            if input.read_until(b'\n', &mut self.bytes)? == 0 {
-                return Ok(!self.ends.is_empty());
-            }
-            let ended = self.bytes.ends_with(b"\n");
-            self.ends.push(self.bytes.len() - usize::from(ended));
-            if !input.buffer().contains(&b'\n') {
-                return Ok(true);
-            }
+impl PubArgs {
+    /// Tells channels from messages.
+    ///
+    /// # Errors
+    /// There are too few or too many words (2).
+    fn plan(&self) -> Result<(Vec<Vec<u8>>, What), Error> {
+        let bytes = |words: &[OsString]| words.iter().map(|word| word.clone().into_vec()).collect::<Vec<_>>();
+        let (mut channels, mut behind) = (bytes(&self.words), bytes(&self.behind));
+        // Nothing before `--`: it is there for a word that begins with a dash.
+        if channels.is_empty() {
+            channels = std::mem::take(&mut behind);
         }
-    }
-
-    fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = [0].into_iter().chain(self.ends.iter().map(|end| end + 1));
-        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+        let from_elsewhere = match &self.file {
+            Some(path) => Some(What::File(path.clone())),
+            None => self.from_stdin.then_some(What::Stdin),
+        };
+        if let Some(what) = from_elsewhere {
+            return match behind.is_empty() {
+                true => Ok((channels, what)),
+                false => Err(Error::usage("the message comes from -x or --file, and there is another behind --")),
+            };
+        }
+        if self.trim {
+            return Err(Error::usage("--trim is about a message read with -x or --file"));
+        }
+        let message = match (behind.pop(), channels.len()) {
+            (Some(message), _) if behind.is_empty() => message,
+            (Some(_), _) => return Err(Error::usage("one message goes behind --; quote one of several words")),
+            (None, 2) => channels.pop().unwrap_or_default(),
+            (None, 1) => return Err(Error::usage("what is the message? - reads lines, -x all of standard input")),
+            (None, _) => return Err(Error::usage("several channels are told from the message by --: pub a b -- text")),
+        };
+        Ok((channels, if message == b"-" { What::EachLine } else { What::Message(message) }))
     }
 }
 
@@ -183,53 +190,52 @@ mod tests {
         publish: PubArgs,
     }
 
-    fn message(words: &[&str]) -> Option<String> {
+    fn plan(words: &[&str]) -> Option<(String, What)> {
         let line = Line::try_parse_from(["pub"].iter().chain(words)).ok()?;
-        Some(line.publish.message.map_or("stdin".into(), |message| message.into_string().unwrap()))
+        let (channels, what) = line.publish.plan().ok()?;
+        Some((String::from_utf8(channels.join(&b' ')).unwrap(), what))
     }
 
     #[test]
-    fn a_message_is_a_word_or_standard_input() {
-        assert_eq!(message(&["c", "m", "--quiet"]).unwrap(), "m");
-        assert_eq!(message(&["c", "-"]).unwrap(), "-");
-        assert_eq!(message(&["c", "-5"]).unwrap(), "-5");
-        assert_eq!(message(&["c", "--", "--quiet"]).unwrap(), "--quiet");
-        assert_eq!(message(&["c", ""]).unwrap(), "");
-        assert_eq!(message(&["-x", "c"]).unwrap(), "stdin");
-        for wrong in [&["c"][..], &[], &["c", "m", "-x"], &["c", "m", "more"], &["c", "--nosuch"]] {
-            assert_eq!(message(wrong), None, "{wrong:?}");
+    fn channels_are_told_from_the_message() {
+        let message = |text: &str| What::Message(text.into());
+        let rows: [(&[&str], &str, What); 13] = [
+            (&["c", "m", "--quiet"], "c", message("m")),
+            (&["c", "-"], "c", What::EachLine),
+            (&["c", "-5"], "c", message("-5")),
+            (&["c", ""], "c", message("")),
+            (&["c", "--", "--quiet"], "c", message("--quiet")),
+            (&["c", "--", "-"], "c", What::EachLine),
+            (&["a", "b", "c", "--", "m"], "a b c", message("m")),
+            (&["a", "b", "--", "-"], "a b", What::EachLine),
+            (&["--", "-c", "m"], "-c", message("m")),
+            (&["-x", "c"], "c", What::Stdin),
+            (&["-x", "a", "b", "--trim"], "a b", What::Stdin),
+            (&["-x", "--", "-c"], "-c", What::Stdin),
+            (&["--file", "f", "a", "b"], "a b", What::File("f".into())),
+        ];
+        for (words, channels, what) in rows {
+            assert_eq!(plan(words), Some((channels.into(), what)), "{words:?}");
         }
-    }
-
-    /// Gives out one piece a call, as a pipe does.
-    struct Pieces(Vec<&'static [u8]>);
-
-    impl Read for Pieces {
-        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-            if self.0.is_empty() {
-                return Ok(0);
-            }
-            let piece = self.0.remove(0);
-            buf[..piece.len()].copy_from_slice(piece);
-            Ok(piece.len())
-        }
-    }
-
-    fn batches(pieces: &[&'static [u8]]) -> Vec<Vec<String>> {
-        let mut input = BufReader::new(Pieces(pieces.to_vec()));
-        let mut batch = Batch::default();
-        let mut seen = Vec::new();
-        while batch.read(&mut input).unwrap() {
-            seen.push(batch.lines().map(|line| String::from_utf8_lossy(line).into_owned()).collect());
-        }
-        seen
     }
 
     #[test]
-    fn lines_that_are_there_together_travel_together() {
-        assert_eq!(batches(&[b"a\nb\nc", b"d\n", b"\n\r\n"]), [vec!["a", "b"], vec!["cd"], vec!["", "\r"]]);
-        assert_eq!(batches(&[b"a\nend"]), [["a"], ["end"]]);
-        assert_eq!(batches(&[b"\xff"]), [["\u{fffd}"]]);
-        assert!(batches(&[]).is_empty());
+    fn what_is_unclear_is_refused() {
+        for words in [
+            &["c"][..],
+            &[],
+            &["--"],
+            &["-x"],
+            &["a", "b", "c"],
+            &["a", "--", "m", "n"],
+            &["--", "a", "b", "c"],
+            &["a", "-x", "--", "m"],
+            &["a", "-x", "--file", "f"],
+            &["c", "m", "--trim"],
+            &["c", "m", "--rate", "0"],
+            &["c", "--nosuch"],
+        ] {
+            assert_eq!(plan(words), None, "{words:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-pub(super) use message::{Form, Message, escape};
+pub(super) use message::{Form, Message, Stamp, escape};
 pub(super) use reply::Style;
 
 use super::Stop;
@@ -49,8 +49,16 @@ impl<W: Write> Output<W> {
     }
 
     /// Prints a message.
-    pub(super) fn message(&mut self, message: &Message<'_>, form: Form) -> Result<(), Stop> {
-        self.formatted(|out| message::write_message(message, form, out))
+    pub(super) fn message(&mut self, message: &Message<'_>, stamp: Stamp, form: &Form) -> Result<(), Stop> {
+        self.formatted(|out| message::write_message(message, stamp, form, out))
+    }
+
+    /// Prints a number and a line end.
+    pub(super) fn number(&mut self, number: i64) -> Result<(), Stop> {
+        self.formatted(|out| {
+            out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+            out.push(b'\n');
+        })
     }
 
     /// Prints text as it is.
@@ -82,6 +90,13 @@ fn refused(error: io::Error) -> Stop {
 /// The style for a terminal or for a pipe, unless one was asked for.
 pub(super) fn style(asked: Option<Style>) -> Style {
     asked.unwrap_or_else(|| if io::stdout().is_terminal() { Style::Standard } else { Style::Raw })
+}
+
+/// A name as it is shown in a notice.
+pub(super) fn name(bytes: &[u8]) -> String {
+    let mut text = Vec::new();
+    escape(bytes, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Prints a line on standard error. Nothing is left to be done when nobody can read it.
@@ -126,9 +141,11 @@ mod tests {
         let mut output = Output::to(&mut bytes);
         output.reply(&Value::Integer(1), Style::Standard).unwrap();
         output.text_reply(&Value::Bulk(b"a\n".into()), Style::Standard).unwrap();
-        output.message(&Message { pattern: None, channel: b"c", payload: b"m" }, Form::Text).unwrap();
+        let message = Message { pattern: None, channel: b"c", payload: b"m" };
+        output.message(&message, Stamp::default(), &Form::Text).unwrap();
+        output.number(-7).unwrap();
         output.flush().unwrap();
         drop(output);
-        assert_eq!(bytes, b"(integer) 1\na\nc\tm\n");
+        assert_eq!(bytes, b"(integer) 1\na\nc\tm\n-7\n");
     }
 }

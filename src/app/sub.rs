@@ -1,23 +1,38 @@
 //! `goblin sub`: the messages of channels and patterns, each a line on standard output.
 //!
 //! Invariant: standard output holds whole messages and nothing else; it is flushed whenever no more are at hand.
-//! Deliberately unknown here: reconnecting. A lost connection ends it, because what was published meanwhile is gone.
+//! Invariant: a gap is told: each time a lost connection is back, one line on standard error says so.
+
+mod overlap;
+mod rates;
+mod ready;
+mod tail;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::time::{Duration, Instant};
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
+
 use super::Stop;
 use super::connect::ConnectArgs;
-use super::show::{self, Form, Message, Output};
+use super::show::{self, Form};
 use super::watch::{self, Reader};
-use crate::client::{Connection, Value};
+use crate::client::{ClientError, Kind, Session};
 use crate::error::{Error, Exit};
+use ready::Ready;
+use tail::{Shown, Tail};
+
+/// Names that the notice of a subscription lists; of more it gives the number.
+const NAMES_SHOWN_MAX: usize = 10;
 
 /// Print the messages of channels as they come
 ///
 /// A name with glob characters (* ? [) is a pattern. Each message is one line, the channel before it with a TAB
-/// between them; control characters, backslashes and bytes that are no UTF-8 are escaped (\n, \\, \xHH).
+/// between them; control characters, backslashes and bytes that are no UTF-8 are escaped (\n, \\, \xHH). All else goes
+/// to standard error: a line once the subscription is in force, and one for each gap.
+///
+/// A lost connection is tried again until it is back. Messages published in between are lost, which is said.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Status: 0 done or the reader went away, 1 the server refused, 2 usage, 3 could not connect or log in, 4 connection lost, 5 timed out with nothing or too little received, 130 interrupted."
@@ -35,13 +50,37 @@ pub(super) struct SubArgs {
     #[arg(long, conflicts_with = "pattern")]
     sharded: bool,
 
-    /// Print the messages' bytes alone, each followed by a line end
-    #[arg(long, conflicts_with = "json")]
+    /// Print the messages' bytes alone, each followed by the delimiter
+    #[arg(long, conflicts_with_all = ["json", "hex", "timestamps", "delta"])]
     raw: bool,
 
+    /// What follows each message; \n, \r, \t, \0, \\ and \xHH stand for bytes [default: a line end]
+    #[arg(long, value_name = "TEXT", requires = "raw", allow_hyphen_values = true, value_parser = OsStringValueParser::new().try_map(Delimiter::parse))]
+    delimiter: Option<Delimiter>,
+
     /// Print objects with "channel", "message" and perhaps "pattern"; what is no UTF-8 is {"b64": "..."}
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hex")]
     json: bool,
+
+    /// Print messages in hexadecimal digits
+    #[arg(long)]
+    hex: bool,
+
+    /// Print when each message was received: UTC, to the microsecond
+    #[arg(long)]
+    timestamps: bool,
+
+    /// Print the seconds since the message before
+    #[arg(long)]
+    delta: bool,
+
+    /// Print to standard error, each second, messages and their bytes per second for each channel
+    #[arg(long)]
+    rate: bool,
+
+    /// Print a message once that several of the subscriptions give; without this, once for each, as the server sends it
+    #[arg(long)]
+    dedup: bool,
 
     /// End after N messages
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -51,12 +90,52 @@ pub(super) struct SubArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
 
+    /// End with status 4 when the connection is lost
+    #[arg(long)]
+    no_reconnect: bool,
+
+    /// Write a line to this open descriptor once the subscription is in force
+    #[arg(long, value_name = "FD", value_parser = clap::value_parser!(u32).range(3..))]
+    ready_fd: Option<u32>,
+
     /// Channels or patterns
     #[arg(value_name = "NAME", required = true)]
     names: Vec<OsString>,
 
     #[command(flatten)]
     connect: ConnectArgs,
+}
+
+/// What follows each message in the raw form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Delimiter(Vec<u8>);
+
+impl Delimiter {
+    fn parse(text: OsString) -> Result<Self, &'static str> {
+        const WRONG: &str = "a backslash stands before n, r, t, 0, another backslash, or x and two hexadecimal digits";
+        let text = text.into_vec();
+        let (mut rest, mut bytes) = (&text[..], Vec::new());
+        while let Some((&first, others)) = rest.split_first() {
+            let (byte, behind) = match (first, others) {
+                (b'\\', [b'n', behind @ ..]) => (b'\n', behind),
+                (b'\\', [b'r', behind @ ..]) => (b'\r', behind),
+                (b'\\', [b't', behind @ ..]) => (b'\t', behind),
+                (b'\\', [b'0', behind @ ..]) => (0, behind),
+                (b'\\', [b'\\', behind @ ..]) => (b'\\', behind),
+                (b'\\', [b'x', high, low, behind @ ..]) => (hex_byte(*high, *low).ok_or(WRONG)?, behind),
+                (b'\\', _) => return Err(WRONG),
+                (byte, behind) => (byte, behind),
+            };
+            bytes.push(byte);
+            rest = behind;
+        }
+        Ok(Delimiter(bytes))
+    }
+}
+
+fn hex_byte(high: u8, low: u8) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    Some((digit(high)? * 16 + digit(low)?) as u8)
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -69,185 +148,94 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// The server refuses (1), no connection (3), a lost one (4).
 pub(super) fn run(args: SubArgs) -> Result<Exit, Error> {
-    let form = match (args.raw, args.json) {
-        (true, _) => Form::Raw,
-        (_, true) => Form::Json,
-        _ => Form::Text,
-    };
+    let begun = Instant::now();
+    // A time past the end of the clock is none.
+    let deadline = args.timeout.and_then(|timeout| begun.checked_add(timeout));
+    let mut ready = args.ready_fd.map(Ready::open).transpose()?;
+    let names = args.names();
+    let shown = args.shown();
+    let (wanted, reconnects, rate) = (args.count, !args.no_reconnect, args.rate);
     watch::start(Reader::NoticedAtOnce)?;
-    let kind = match (args.literal, args.pattern, args.sharded) {
-        (_, _, true) => Kind::Shard,
-        (true, ..) => Kind::Literal,
-        (_, true, _) => Kind::Pattern,
-        _ => Kind::ByLook,
-    };
-    let names = Names::sort(args.names.into_iter().map(OsString::into_vec).collect(), kind);
-    let connection = args.connect.into_target()?.open()?;
-    let tail = Tail { connection, form, wanted: args.count, received: 0 };
-    Stop::settle(tail.run(&names, args.timeout))
+    let mut session = args.connect.into_target()?.session()?;
+    subscribe(&mut session, &names, deadline)?;
+    show::notice(format_args!("subscribed to {}", names.describe()));
+    if let Some(ready) = &mut ready {
+        ready.tell()?;
+    }
+    Stop::settle(Tail::new(session, shown, wanted, reconnects, rate).run(begun, deadline))
 }
 
-/// What names are taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    ByLook,
-    Literal,
-    Pattern,
-    Shard,
+fn subscribe(session: &mut Session, names: &Names, deadline: Option<Instant>) -> Result<(), ClientError> {
+    for (kind, names) in &names.0 {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(ClientError::TimedOut);
+        }
+        session.set_timeout(left);
+        session.subscribe(*kind, names)?;
+    }
+    Ok(())
 }
 
-/// What to subscribe to.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Names {
-    channels: Vec<Vec<u8>>,
-    patterns: Vec<Vec<u8>>,
-    shard_channels: Vec<Vec<u8>>,
+impl SubArgs {
+    fn names(&self) -> Names {
+        let kind = match (self.literal, self.pattern, self.sharded) {
+            (_, _, true) => Some(Kind::ShardChannel),
+            (true, ..) => Some(Kind::Channel),
+            (_, true, _) => Some(Kind::Pattern),
+            _ => None,
+        };
+        Names::sort(self.names.iter().map(|name| name.clone().into_vec()).collect(), kind)
+    }
+
+    fn shown(&self) -> Shown {
+        let form = match (self.raw, self.json, self.hex) {
+            (true, ..) => Form::Raw(self.delimiter.clone().map_or(b"\n".to_vec(), |delimiter| delimiter.0)),
+            (_, true, _) => Form::Json,
+            (.., true) => Form::Hex,
+            _ => Form::Text,
+        };
+        Shown { form, timestamps: self.timestamps, delta: self.delta, dedup: self.dedup }
+    }
 }
+
+/// What to subscribe to, by kind; none of the lists is empty.
+#[derive(Debug, PartialEq, Eq)]
+struct Names(Vec<(Kind, Vec<Vec<u8>>)>);
 
 impl Names {
-    fn sort(names: Vec<Vec<u8>>, kind: Kind) -> Self {
+    /// All names are of this kind, or of the kind they look like.
+    fn sort(names: Vec<Vec<u8>>, kind: Option<Kind>) -> Self {
         let has_glob = |name: &Vec<u8>| name.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['));
-        let (patterns, channels) = match kind {
-            Kind::Shard => return Names { shard_channels: names, ..Names::default() },
-            Kind::Literal => (Vec::new(), names),
-            Kind::Pattern => (names, Vec::new()),
-            Kind::ByLook => names.into_iter().partition(has_glob),
+        let lists = match kind {
+            Some(kind) => vec![(kind, names)],
+            None => {
+                let (patterns, channels) = names.into_iter().partition(has_glob);
+                vec![(Kind::Channel, channels), (Kind::Pattern, patterns)]
+            }
         };
-        Names { channels, patterns, ..Names::default() }
-    }
-
-    fn requests(&self) -> impl Iterator<Item = Vec<&[u8]>> {
-        let all: [(&[u8], &[Vec<u8>]); 3] =
-            [(b"SUBSCRIBE", &self.channels), (b"PSUBSCRIBE", &self.patterns), (b"SSUBSCRIBE", &self.shard_channels)];
-        let filled = all.into_iter().filter(|(_, names)| !names.is_empty());
-        filled.map(|(command, names)| [command].into_iter().chain(names.iter().map(Vec::as_slice)).collect())
-    }
-
-    fn count(&self) -> usize {
-        self.channels.len() + self.patterns.len() + self.shard_channels.len()
+        Names(lists.into_iter().filter(|(_, names)| !names.is_empty()).collect())
     }
 
     /// For the notice: channels by their names, patterns marked as such.
     fn describe(&self) -> String {
-        let shown = |name: &Vec<u8>, mark: &str| {
-            let mut text = Vec::new();
-            show::escape(name, &mut text);
-            format!("{}{mark}", String::from_utf8_lossy(&text))
-        };
-        let channels = self.channels.iter().map(|name| shown(name, ""));
-        let patterns = self.patterns.iter().map(|name| shown(name, " (pattern)"));
-        let shard_channels = self.shard_channels.iter().map(|name| shown(name, " (sharded)"));
-        channels.chain(patterns).chain(shard_channels).collect::<Vec<_>>().join(", ")
-    }
-}
-
-struct Tail {
-    connection: Connection,
-    form: Form,
-    /// Messages after which it ends.
-    wanted: Option<u64>,
-    received: u64,
-}
-
-impl Tail {
-    fn run(mut self, names: &Names, timeout: Option<Duration>) -> Result<Exit, Stop> {
-        let begun = Instant::now();
-        // A time past the end of the clock is none.
-        let deadline = timeout.and_then(|timeout| begun.checked_add(timeout));
-        for request in names.requests() {
-            self.connection.queue(&request);
+        let all = self.0.iter().flat_map(|(kind, names)| names.iter().map(|name| (*kind, name)));
+        let count = self.0.iter().map(|(_, names)| names.len()).sum::<usize>();
+        let mut shown: Vec<String> = all
+            .take(NAMES_SHOWN_MAX)
+            .map(|(kind, name)| {
+                let mark = match kind {
+                    Kind::Channel => "",
+                    Kind::Pattern => " (pattern)",
+                    Kind::ShardChannel => " (sharded)",
+                };
+                format!("{}{mark}", show::name(name))
+            })
+            .collect();
+        if count > shown.len() {
+            shown.push(format!("and {} more", count - shown.len()));
         }
-        self.connection.flush()?;
-        let mut output = Output::standard();
-        let pumped = self.pump(names, begun, deadline, &mut output);
-        output.flush()?;
-        pumped
-    }
-
-    fn pump(
-        &mut self,
-        names: &Names,
-        begun: Instant,
-        deadline: Option<Instant>,
-        output: &mut Output,
-    ) -> Result<Exit, Stop> {
-        let mut unconfirmed = names.count();
-        loop {
-            // A time in the past gives what has been received already, and none when that is all.
-            let push = match self.connection.next_push(Some(begun))? {
-                Some(push) => push,
-                None => {
-                    output.flush()?;
-                    match watch::waiting(|| self.connection.next_push(deadline))? {
-                        Some(push) => push,
-                        None => return Ok(self.timed_out()),
-                    }
-                }
-            };
-            match Event::of(&push)? {
-                Event::Message(message) => {
-                    output.message(&message, self.form)?;
-                    self.received += 1;
-                    if self.wanted == Some(self.received) {
-                        return Ok(Exit::Done);
-                    }
-                    // A stream that never pauses must not outlive its time.
-                    if deadline.is_some_and(|deadline| self.received.is_multiple_of(256) && Instant::now() >= deadline)
-                    {
-                        return Ok(self.timed_out());
-                    }
-                }
-                Event::Confirmed if unconfirmed > 0 => {
-                    unconfirmed -= 1;
-                    if unconfirmed == 0 {
-                        show::notice(format_args!("subscribed to {}", names.describe()));
-                    }
-                }
-                Event::Confirmed | Event::Other => {}
-            }
-        }
-    }
-
-    fn timed_out(&self) -> Exit {
-        match self.wanted {
-            None if self.received > 0 => Exit::Done,
-            _ => Exit::TimedOut,
-        }
-    }
-}
-
-/// What a push tells.
-#[derive(Debug, PartialEq, Eq)]
-enum Event<'a> {
-    Message(Message<'a>),
-    /// A subscription is in force.
-    Confirmed,
-    /// Nothing that was asked for.
-    Other,
-}
-
-impl<'a> Event<'a> {
-    /// # Errors
-    /// A message whose parts are no strings.
-    fn of(push: &'a Value) -> Result<Self, Error> {
-        let items = match push {
-            Value::Attributed(attributed) => attributed.value.as_items(),
-            other => other.as_items(),
-        };
-        let parts: Vec<Option<&[u8]>> = items.unwrap_or_default().iter().map(Value::as_bytes).collect();
-        Ok(match parts.as_slice() {
-            [Some(b"message" | b"smessage"), Some(channel), Some(payload)] => {
-                Event::Message(Message { pattern: None, channel, payload })
-            }
-            [Some(b"pmessage"), Some(pattern), Some(channel), Some(payload)] => {
-                Event::Message(Message { pattern: Some(pattern), channel, payload })
-            }
-            [Some(b"message" | b"smessage" | b"pmessage"), ..] => {
-                return Err(Error::new(Exit::Lost, "the server sent a message that is none"));
-            }
-            [Some(b"subscribe" | b"psubscribe" | b"ssubscribe"), ..] => Event::Confirmed,
-            _ => Event::Other,
-        })
+        shown.join(", ")
     }
 }
 
@@ -255,7 +243,7 @@ impl<'a> Event<'a> {
 mod tests {
     use super::*;
 
-    fn sorted(names: &[&str], kind: Kind) -> String {
+    fn sorted(names: &[&str], kind: Option<Kind>) -> String {
         Names::sort(names.iter().map(|name| name.as_bytes().to_vec()).collect(), kind).describe()
     }
 
@@ -263,37 +251,37 @@ mod tests {
     fn names_with_glob_characters_are_patterns_unless_told_otherwise() {
         let names = ["news.*", "plain", "a?", "b[cd]", "e]"];
         let by_look = "plain, e], news.* (pattern), a? (pattern), b[cd] (pattern)";
-        assert_eq!(sorted(&names, Kind::ByLook), by_look);
-        assert_eq!(sorted(&["a*", "b"], Kind::Literal), "a*, b");
-        assert_eq!(sorted(&["a*", "b"], Kind::Pattern), "a* (pattern), b (pattern)");
-        assert_eq!(sorted(&["a*", "b"], Kind::Shard), "a* (sharded), b (sharded)");
+        assert_eq!(sorted(&names, None), by_look);
+        assert_eq!(sorted(&["a*", "b"], Some(Kind::Channel)), "a*, b");
+        assert_eq!(sorted(&["a*", "b"], Some(Kind::Pattern)), "a* (pattern), b (pattern)");
+        assert_eq!(sorted(&["a*", "b"], Some(Kind::ShardChannel)), "a* (sharded), b (sharded)");
     }
 
     #[test]
     fn only_what_is_wanted_is_asked_for() {
-        let names = Names::sort(vec![b"a".into(), b"b*".into(), b"c".into()], Kind::ByLook);
-        let requests: Vec<Vec<&[u8]>> = names.requests().collect();
-        assert_eq!(requests, [vec![&b"SUBSCRIBE"[..], b"a", b"c"], vec![b"PSUBSCRIBE", b"b*"]]);
-    }
-
-    fn push(parts: &[&str]) -> Value {
-        Value::Push(parts.iter().map(|part| Value::Bulk(part.as_bytes().into())).collect())
+        let names = Names::sort(vec![b"a".into(), b"b*".into(), b"c".into()], None);
+        assert_eq!(
+            names.0,
+            [(Kind::Channel, vec![b"a".to_vec(), b"c".to_vec()]), (Kind::Pattern, vec![b"b*".to_vec()])]
+        );
+        assert_eq!(Names::sort(vec![b"a".into()], None).0, [(Kind::Channel, vec![b"a".to_vec()])]);
     }
 
     #[test]
-    fn pushes_are_told_apart() {
-        let message = Message { pattern: None, channel: b"c", payload: b"m" };
-        assert_eq!(Event::of(&push(&["message", "c", "m"])).unwrap(), Event::Message(message));
-        assert_eq!(Event::of(&push(&["smessage", "c", "m"])).unwrap(), Event::Message(message));
-        let by_pattern = Message { pattern: Some(b"c*"), ..message };
-        assert_eq!(Event::of(&push(&["pmessage", "c*", "c", "m"])).unwrap(), Event::Message(by_pattern));
-        let confirmed =
-            Value::Push(vec![Value::Bulk(b"subscribe".into()), Value::Bulk(b"c".into()), Value::Integer(1)]);
-        assert_eq!(Event::of(&confirmed).unwrap(), Event::Confirmed);
-        assert_eq!(Event::of(&push(&["invalidate", "x"])).unwrap(), Event::Other);
-        assert_eq!(Event::of(&Value::Push(vec![])).unwrap(), Event::Other);
-        for odd in [push(&["message", "c"]), push(&["pmessage", "c", "m"])] {
-            assert_eq!(Event::of(&odd).unwrap_err().exit(), Exit::Lost, "{odd:?}");
+    fn many_names_are_counted() {
+        let names: Vec<String> = (0..12).map(|number| number.to_string()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(sorted(&names, None), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, and 2 more");
+    }
+
+    #[test]
+    fn delimiters_are_bytes() {
+        let parse = |text: &str| Delimiter::parse(text.into()).map(|delimiter| delimiter.0);
+        assert_eq!(parse("\\0").unwrap(), b"\0");
+        assert_eq!(parse("").unwrap(), b"");
+        assert_eq!(parse("-\\n\\r\\t\\\\\\xfF\\x00-").unwrap(), b"-\n\r\t\\\xff\0-");
+        for wrong in ["\\", "\\q", "\\x", "\\x1", "\\xg0"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -5,12 +5,13 @@
 //! Deliberately unknown here: what the process is doing.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::password;
 use crate::error::{Error, Exit};
@@ -54,6 +55,12 @@ pub(super) fn waiting<T>(wait: impl FnOnce() -> T) -> T {
     let result = wait();
     WAITING.store(false, Ordering::Relaxed);
     result
+}
+
+/// True when reading gives something at once, the end included; also when that cannot be told.
+pub(super) fn is_readable(input: &impl AsFd) -> bool {
+    let mut watched = [PollFd::new(input, PollFlags::IN)];
+    poll(&mut watched, Some(&Timespec::default())).map_or(true, |ready| ready > 0)
 }
 
 fn wait(interrupts: &UnixStream, reader: Reader) -> io::Result<Exit> {

@@ -10,7 +10,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::protocol::resp::Version;
+use super::Login;
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,33 +36,6 @@ impl fmt::Display for Address {
             Address::Tcp { host, port } => write!(f, "{host}:{port}"),
             Address::Unix(path) => write!(f, "{}", path.display()),
         }
-    }
-}
-
-/// What is set up on a new connection, before the first request.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Login {
-    /// The user; the server's default user when none is given.
-    pub user: Option<Vec<u8>>,
-    /// The password; no login when none is given.
-    pub password: Option<Vec<u8>>,
-    /// The database to select.
-    pub db: u32,
-    /// The dialect; RESP3 is asked for with HELLO.
-    pub version: Version,
-    /// The connection's name in CLIENT LIST.
-    pub name: Option<Vec<u8>>,
-}
-
-impl fmt::Debug for Login {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Login")
-            .field("user", &self.user.as_deref().map(String::from_utf8_lossy))
-            .field("password", &self.password.as_ref().map(|_| "***"))
-            .field("db", &self.db)
-            .field("version", &self.version)
-            .field("name", &self.name.as_deref().map(String::from_utf8_lossy))
-            .finish()
     }
 }
 

@@ -1,17 +1,15 @@
 //! One connection to a server: requests out, values in, blocking or polled.
 //!
-//! Invariant: `inbox[taken..filled]` is what was received and not yet decoded.
-//! Invariant: a push is never given as the answer to a request that pushes do not answer, and never lost.
-//! Invariant: once the stream of values is broken, every further use says so.
+//! Deliberately unknown here: what is done when the connection is lost; a [`super::Session`] does that.
 
-use std::collections::VecDeque;
-use std::io;
 use std::time::{Duration, Instant};
 
+use super::dialogue::{Awaited, Dialogue, words};
+use super::login::login_requests;
 use super::stream::{Stream, Wait};
-use super::{Address, ClientError, Login};
+use super::{Address, ClientError, Event, Kind, Login, Message};
 use crate::limits;
-use crate::protocol::resp::{Value, ValueDecoder, Version, encode_request};
+use crate::protocol::resp::{Value, Version};
 
 /// A blocking connection that can also be polled.
 ///
@@ -20,22 +18,8 @@ use crate::protocol::resp::{Value, ValueDecoder, Version, encode_request};
 #[derive(Debug)]
 pub struct Connection {
     stream: Stream,
-    inbox: Vec<u8>,
-    taken: usize,
-    filled: usize,
-    decoder: ValueDecoder,
-    outbox: Vec<u8>,
-    pushes: VecDeque<Value>,
-    replies: VecDeque<Value>,
-    /// Replies to calls that timed out: dropped when they come.
-    overdue: usize,
+    dialogue: Dialogue,
     timeout: Option<Duration>,
-    version: Version,
-    /// A subscription was asked for.
-    joined: bool,
-    /// Writing failed: what the server still says is read before the connection counts as lost.
-    farewell: Option<io::Error>,
-    dead: bool,
 }
 
 impl Connection {
@@ -46,22 +30,7 @@ impl Connection {
     pub fn connect(address: &Address, timeout: Option<Duration>) -> Result<Self, ClientError> {
         let stream = Stream::connect(address, timeout)
             .map_err(|cause| ClientError::Connect { address: address.to_string(), cause })?;
-        Ok(Connection {
-            stream,
-            inbox: Vec::new(),
-            taken: 0,
-            filled: 0,
-            decoder: ValueDecoder::default(),
-            outbox: Vec::new(),
-            pushes: VecDeque::new(),
-            replies: VecDeque::new(),
-            overdue: 0,
-            timeout: None,
-            version: Version::Resp2,
-            joined: false,
-            farewell: None,
-            dead: false,
-        })
+        Ok(Connection { stream, dialogue: Dialogue::default(), timeout: None })
     }
 
     /// Connects and logs in, each within `timeout` if there is one. Later calls have no timeout.
@@ -101,7 +70,7 @@ impl Connection {
 
     /// The dialect last asked for.
     pub fn version(&self) -> Version {
-        self.version
+        self.dialogue.version()
     }
 
     /// Sends one request and waits for its answer; an error is a [`Value::Error`]. Pushes that arrive meanwhile are
@@ -116,7 +85,7 @@ impl Connection {
         let wait = Wait::within(self.timeout);
         self.queue(args);
         self.flush_in(wait)?;
-        self.answer(confirmations(args), wait)
+        self.answer(Awaited::to(args), wait)
     }
 
     /// Sends many requests and waits for all answers, which come in the same order. At most
@@ -132,26 +101,41 @@ impl Connection {
         let mut owed = Vec::new();
         for args in requests {
             let bytes = args.iter().map(|arg| arg.len() + 16).sum::<usize>();
-            if !owed.is_empty() && self.outbox.len() + bytes > limits::PIPELINE_WINDOW_BYTES_MAX {
+            if !owed.is_empty() && self.dialogue.unsent_len() + bytes > limits::PIPELINE_WINDOW_BYTES_MAX {
                 self.exchange(&mut owed, &mut answers)?;
             }
             self.queue(args);
-            owed.push(confirmations(args));
+            owed.push(Awaited::to(args));
         }
         self.exchange(&mut owed, &mut answers)?;
         Ok(answers)
     }
 
+    /// Joins channels, patterns or shard channels, and waits until all of it is in force. The confirmations are not
+    /// kept, messages that come meanwhile are.
+    ///
+    /// # Errors
+    /// [`ClientError::Refused`], [`ClientError::TimedOut`], or the connection's failure.
+    pub fn subscribe<A: AsRef<[u8]>>(&mut self, kind: Kind, names: &[A]) -> Result<(), ClientError> {
+        for request in kind.join_requests(names) {
+            let answer = self.call(&request)?;
+            if answer.is_error() {
+                return Err(ClientError::Refused(words(&answer)));
+            }
+            self.dialogue.forget_confirmations();
+        }
+        Ok(())
+    }
+
+    /// The messages of what was subscribed to, as they come; each is waited for within the timeout. Ends behind a
+    /// failure, but not behind [`ClientError::TimedOut`].
+    pub fn messages(&mut self) -> Messages<'_> {
+        Messages { connection: self, ended: false }
+    }
+
     /// Appends one request to what the next [`Connection::flush`] sends.
     pub fn queue(&mut self, args: &[&[u8]]) {
-        match args {
-            [name, ..] if is_subscription(name) => self.joined = true,
-            [name, version, ..] if name.eq_ignore_ascii_case(b"HELLO") => {
-                self.version = if *version == b"3" { Version::Resp3 } else { Version::Resp2 };
-            }
-            _ => {}
-        }
-        encode_request(args, &mut self.outbox);
+        self.dialogue.queue(args);
     }
 
     /// Sends what was queued, however long the server takes to read it, within the timeout.
@@ -196,42 +180,61 @@ impl Connection {
         self.receive_in(Wait::Never)
     }
 
-    /// Waits for the next push, until `deadline` or as long as it takes; none when there was none by then. Replies that
-    /// come meanwhile are kept for [`Connection::receive`].
+    /// Waits until a value is here, until `deadline` or as long as it takes: true when [`Connection::try_receive`] has
+    /// one to give.
+    ///
+    /// # Errors
+    /// The connection's failure.
+    pub fn wait(&mut self, deadline: Option<Instant>) -> Result<bool, ClientError> {
+        let value = self.receive_in(deadline.map_or(Wait::Forever, Wait::Until))?;
+        Ok(value.map(|value| self.dialogue.put_back(value)).is_some())
+    }
+
+    /// Waits for the next push, until `deadline` or as long as it takes; none when there was none by then. A time in
+    /// the past gives what was read already. Replies that come meanwhile are kept for [`Connection::receive`].
     ///
     /// # Errors
     /// [`ClientError::Refused`] when an error comes instead: what was to give pushes was refused. Else the connection's
     /// failure.
     pub fn next_push(&mut self, deadline: Option<Instant>) -> Result<Option<Value>, ClientError> {
-        if let Some(push) = self.pushes.pop_front() {
-            return Ok(Some(push));
-        }
         let wait = deadline.map_or(Wait::Forever, Wait::Until);
-        while let Some(value) = self.next_value(wait)? {
-            match value {
-                value if value.is_push() => return Ok(Some(value)),
-                Value::Error(_) => return Err(ClientError::Refused(words(&value))),
-                reply => self.replies.push_back(reply),
+        loop {
+            if let Some(push) = self.dialogue.next_push()? {
+                return Ok(Some(push));
+            }
+            if !self.fill(wait)? {
+                return Ok(None);
             }
         }
-        Ok(None)
+    }
+
+    /// True when the other side has ended the connection and all it said was read. Never waits.
+    pub fn is_ended(&mut self) -> bool {
+        self.dialogue.is_dead() || self.stream.is_ended().unwrap_or(true)
     }
 
     fn receive_in(&mut self, wait: Wait) -> Result<Option<Value>, ClientError> {
-        match self.pushes.pop_front().or_else(|| self.replies.pop_front()) {
-            Some(value) => Ok(Some(value)),
-            None => self.next_value(wait),
+        if let Some(value) = self.dialogue.take_kept() {
+            return Ok(Some(value));
+        }
+        loop {
+            if let Some(value) = self.dialogue.next_value()? {
+                return Ok(Some(value));
+            }
+            if !self.fill(wait)? {
+                return Ok(None);
+            }
         }
     }
 
-    fn exchange(&mut self, owed: &mut Vec<usize>, answers: &mut Vec<Value>) -> Result<(), ClientError> {
+    fn exchange(&mut self, owed: &mut Vec<Awaited>, answers: &mut Vec<Value>) -> Result<(), ClientError> {
         let wait = Wait::within(self.timeout);
         self.flush_in(wait)?;
-        for (index, &confirmations) in owed.iter().enumerate() {
-            match self.answer(confirmations, wait) {
+        for (index, &awaited) in owed.iter().enumerate() {
+            match self.answer(awaited, wait) {
                 Ok(answer) => answers.push(answer),
                 Err(error) => {
-                    self.overdue += owed[index + 1..].iter().filter(|&&confirmations| confirmations == 0).count();
+                    self.dialogue.abandon(owed[index + 1..].iter().map(|awaited| awaited.replies()).sum());
                     return Err(error);
                 }
             }
@@ -240,127 +243,75 @@ impl Connection {
         Ok(())
     }
 
-    /// The next reply, or the last of so many confirmations.
-    fn answer(&mut self, mut confirmations: usize, wait: Wait) -> Result<Value, ClientError> {
-        if let Some(reply) = self.replies.pop_front() {
-            return Ok(reply);
-        }
-        let by_push = confirmations > 0;
-        while let Some(value) = self.next_value(wait)? {
-            if !value.is_push() {
-                return Ok(value);
-            }
-            if confirmations > 0 && is_confirmation(&value) {
-                confirmations -= 1;
-                if confirmations == 0 {
-                    return Ok(value);
-                }
-            }
-            self.pushes.push_back(value);
-        }
-        self.overdue += usize::from(!by_push);
-        Err(ClientError::TimedOut)
-    }
-
-    /// The next value from the wire that somebody waits for; none when it is not there in time.
-    fn next_value(&mut self, wait: Wait) -> Result<Option<Value>, ClientError> {
+    fn answer(&mut self, mut awaited: Awaited, wait: Wait) -> Result<Value, ClientError> {
         loop {
-            while let Some(value) = self.decode()? {
-                let value = self.recognize(value);
-                if self.overdue == 0 || value.is_push() {
-                    return Ok(Some(value));
-                }
-                self.overdue -= 1;
+            if let Some(answer) = self.dialogue.answer(&mut awaited)? {
+                return Ok(answer);
             }
             if !self.fill(wait)? {
-                return Ok(None);
+                self.dialogue.abandon(awaited.replies());
+                return Err(ClientError::TimedOut);
             }
         }
-    }
-
-    fn decode(&mut self) -> Result<Option<Value>, ClientError> {
-        if self.dead {
-            return Err(ClientError::Lost { inside_message: false, cause: None });
-        }
-        let (used, value) = self.decoder.decode(&self.inbox[self.taken..self.filled]).map_err(|broken| {
-            self.dead = true;
-            ClientError::Protocol(broken)
-        })?;
-        self.taken += used;
-        if self.taken == self.filled {
-            self.taken = 0;
-            self.filled = 0;
-            if self.inbox.len() > limits::CLIENT_BUFFER_KEPT_BYTES_MAX {
-                self.inbox = Vec::new();
-            }
-        }
-        Ok(value)
     }
 
     /// Reads once. False when nothing came in time.
     fn fill(&mut self, wait: Wait) -> Result<bool, ClientError> {
-        if self.filled == self.inbox.len() {
-            if self.taken > 0 {
-                self.inbox.copy_within(self.taken..self.filled, 0);
-                self.filled -= self.taken;
-                self.taken = 0;
-            } else {
-                self.inbox.resize((self.inbox.len() * 2).max(limits::CLIENT_INBOX_BYTES), 0);
-            }
-        }
-        let cause = match self.stream.read(&mut self.inbox[self.filled..], wait) {
-            Ok(None) => return Ok(false),
-            Ok(Some(0)) => self.farewell.take(),
+        match self.stream.read(self.dialogue.room(), wait) {
+            Ok(None) => Ok(false),
+            Ok(Some(0)) => Err(self.dialogue.end(None)),
             Ok(Some(count)) => {
-                self.filled += count;
-                return Ok(true);
+                self.dialogue.mark_received(count);
+                Ok(true)
             }
-            Err(cause) => Some(cause),
-        };
-        self.dead = true;
-        let inside_message = self.filled > self.taken || !self.decoder.is_between_values();
-        Err(ClientError::Lost { inside_message, cause })
+            Err(cause) => Err(self.dialogue.end(Some(cause))),
+        }
     }
 
     fn flush_in(&mut self, wait: Wait) -> Result<(), ClientError> {
-        let mut sent = 0;
-        while sent < self.outbox.len() {
-            if self.dead || self.farewell.is_some() {
-                self.outbox.clear();
-                return Err(ClientError::Lost { inside_message: false, cause: self.farewell.take() });
+        loop {
+            let unsent = self.dialogue.unsent()?;
+            if unsent.is_empty() {
+                return Ok(());
             }
-            match self.stream.write(&self.outbox[sent..], wait) {
-                Ok(Some(count)) => sent += count,
+            match self.stream.write(unsent, wait) {
+                Ok(Some(count)) => self.dialogue.mark_sent(count),
                 Ok(None) => {
-                    // Half a request cannot be taken back; one that has not begun can.
-                    self.dead = sent > 0;
-                    self.outbox.clear();
+                    self.dialogue.give_up_sending();
                     return Err(ClientError::TimedOut);
                 }
-                Err(cause) => {
-                    self.farewell = Some(cause);
-                    break;
-                }
+                Err(cause) => self.dialogue.cannot_send(cause),
             }
         }
-        self.outbox.clear();
-        self.outbox.shrink_to(limits::CLIENT_BUFFER_KEPT_BYTES_MAX);
-        Ok(())
     }
+}
 
-    /// Marks RESP2's pub/sub frames as what they are, and notices the end of the session's state.
-    fn recognize(&mut self, value: Value) -> Value {
-        match value {
-            Value::Array(items) if self.joined && self.version == Version::Resp2 && is_frame(&items) => {
-                Value::Push(items)
-            }
-            Value::Status(line) if line == b"RESET" => {
-                self.joined = false;
-                self.version = Version::Resp2;
-                Value::Status(line)
-            }
-            other => other,
+/// The messages of a connection; see [`Connection::messages`].
+#[derive(Debug)]
+pub struct Messages<'a> {
+    connection: &'a mut Connection,
+    ended: bool,
+}
+
+impl Iterator for Messages<'_> {
+    type Item = Result<Message, ClientError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let deadline = self.connection.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        while !self.ended {
+            let failure = match self.connection.next_push(deadline) {
+                Ok(Some(push)) => match Event::of(push) {
+                    Ok(Event::Message(message)) => return Some(Ok(message)),
+                    Ok(_) => continue,
+                    Err(error) => error,
+                },
+                Ok(None) => return Some(Err(ClientError::TimedOut)),
+                Err(error) => error,
+            };
+            self.ended = true;
+            return Some(Err(failure));
         }
+        None
     }
 }
 
@@ -368,67 +319,6 @@ impl Connection {
 impl std::os::fd::AsRawFd for Connection {
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
         self.stream.as_raw_fd()
-    }
-}
-
-fn login_requests(login: &Login) -> Vec<Vec<&[u8]>> {
-    let wants_login = login.user.is_some() || login.password.is_some();
-    let user = login.user.as_deref();
-    let password = login.password.as_deref().unwrap_or(b"");
-    let mut requests: Vec<Vec<&[u8]>> = Vec::new();
-    match login.version {
-        Version::Resp3 => {
-            let mut hello: Vec<&[u8]> = vec![b"HELLO", b"3"];
-            if wants_login {
-                hello.extend([b"AUTH", user.unwrap_or(b"default"), password]);
-            }
-            if let Some(name) = &login.name {
-                hello.extend([&b"SETNAME"[..], name]);
-            }
-            requests.push(hello);
-        }
-        Version::Resp2 => {
-            if wants_login {
-                requests.push([&b"AUTH"[..]].into_iter().chain(user).chain([password]).collect());
-            }
-            if let Some(name) = &login.name {
-                requests.push(vec![b"CLIENT", b"SETNAME", name]);
-            }
-        }
-    }
-    requests
-}
-
-fn words(error: &Value) -> String {
-    String::from_utf8_lossy(error.as_bytes().unwrap_or(b"")).into_owned()
-}
-
-fn is_subscription(name: &[u8]) -> bool {
-    const NAMES: [&[u8]; 6] =
-        [b"SUBSCRIBE", b"UNSUBSCRIBE", b"PSUBSCRIBE", b"PUNSUBSCRIBE", b"SSUBSCRIBE", b"SUNSUBSCRIBE"];
-    // The shortest has nine letters: most requests are told apart by their length.
-    name.len() >= 9 && NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
-}
-
-/// How many confirmations answer a request; 0 when an ordinary reply does.
-fn confirmations(args: &[&[u8]]) -> usize {
-    match args {
-        [name, names @ ..] if is_subscription(name) => names.len().max(1),
-        _ => 0,
-    }
-}
-
-fn is_confirmation(push: &Value) -> bool {
-    let kind = push.as_items().and_then(|items| items.first()).and_then(Value::as_bytes);
-    kind.is_some_and(is_subscription)
-}
-
-/// Whether an array is what RESP2 makes of a push.
-fn is_frame(items: &[Value]) -> bool {
-    match items {
-        [Value::Bulk(kind), _, _] => matches!(&kind[..], b"message" | b"smessage") || is_subscription(kind),
-        [Value::Bulk(kind), _, _, _] => kind == b"pmessage",
-        _ => false,
     }
 }
 

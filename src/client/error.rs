@@ -5,8 +5,8 @@ use std::{fmt, io};
 use crate::error::Exit;
 use crate::protocol::resp::ValueError;
 
-/// Why a call gave no value. After all but [`ClientError::TimedOut`] and [`ClientError::Refused`] the connection is of
-/// no further use.
+/// Why a call gave no value. After [`ClientError::Connect`], [`ClientError::Login`],
+/// [`ClientError::Lost`] and [`ClientError::Protocol`] the connection is of no further use.
 #[derive(Debug)]
 pub enum ClientError {
     /// Nobody answers there, or not in time.
@@ -27,8 +27,13 @@ pub enum ClientError {
     },
     /// The server sent something that is no RESP.
     Protocol(ValueError),
+    /// The server pushed a message that lacks its channel or its payload.
+    OddMessage,
     /// Nothing complete came in time. The connection lives on; a reply that comes late is dropped.
     TimedOut,
+    /// Nothing was sent, because what the request relied on was lost with an earlier connection. Told once: the next
+    /// request is sent.
+    Forgotten(super::Loss),
     /// The server answered an error to what only it could refuse, such as a subscription; holds its words.
     Refused(String),
 }
@@ -38,7 +43,10 @@ impl ClientError {
     pub fn exit(&self) -> Exit {
         match self {
             ClientError::Connect { .. } | ClientError::Login(_) => Exit::Unreachable,
-            ClientError::Lost { .. } | ClientError::Protocol(_) => Exit::Lost,
+            ClientError::Lost { .. }
+            | ClientError::Protocol(_)
+            | ClientError::OddMessage
+            | ClientError::Forgotten(_) => Exit::Lost,
             ClientError::TimedOut => Exit::TimedOut,
             ClientError::Refused(_) => Exit::Refused,
         }
@@ -58,6 +66,8 @@ impl fmt::Display for ClientError {
                 cause.as_ref().map_or(Ok(()), |cause| write!(f, ": {cause}"))
             }
             ClientError::Protocol(cause) => write!(f, "the server does not speak RESP: {cause}"),
+            ClientError::OddMessage => f.write_str("the server sent a message that is none"),
+            ClientError::Forgotten(loss) => write!(f, "not sent: {loss} went with the connection"),
             ClientError::TimedOut => f.write_str("timed out"),
             ClientError::Refused(words) => write!(f, "the server refused: {words}"),
         }
@@ -70,7 +80,11 @@ impl std::error::Error for ClientError {
             ClientError::Connect { cause, .. } => Some(cause),
             ClientError::Lost { cause, .. } => cause.as_ref().map(|cause| cause as _),
             ClientError::Protocol(cause) => Some(cause),
-            ClientError::Login(_) | ClientError::TimedOut | ClientError::Refused(_) => None,
+            ClientError::Login(_)
+            | ClientError::OddMessage
+            | ClientError::Forgotten(_)
+            | ClientError::TimedOut
+            | ClientError::Refused(_) => None,
         }
     }
 }

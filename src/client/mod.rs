@@ -1,4 +1,4 @@
-//! Our side of the wire: a blocking connection that can also be polled. No tokio.
+//! Our side of the wire: a blocking connection that can also be polled, and one that comes back when it was lost.
 //!
 //! ```no_run
 //! use goblin::client::{Connection, parse_url};
@@ -10,15 +10,44 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Deliberately unknown here: reconnecting, and what a command means beyond whether it is answered by pushes.
+//! Messages come from an iterator:
+//!
+//! ```no_run
+//! use goblin::client::{Connection, Kind, parse_url};
+//!
+//! let (address, login) = parse_url("unix:///run/goblin.sock")?;
+//! let mut connection = Connection::open(&address, &login, None)?;
+//! connection.subscribe(Kind::Pattern, &["news.*"])?;
+//! for message in connection.messages() {
+//!     let message = message?;
+//!     println!("{} bytes from {}", message.payload.len(), message.channel.escape_ascii());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Both are blocking and know no tokio; [`aio`] is the same over tokio.
+//!
+//! Deliberately unknown here: what a command means, beyond how it is answered and what it makes of a connection.
 
 mod address;
+#[cfg(feature = "aio")]
+pub mod aio;
+mod back_off;
 mod connection;
+mod dialogue;
 mod error;
+mod login;
+mod session;
+mod state;
 mod stream;
+mod subscription;
 
-pub use address::{Address, AddressError, Login, parse_url};
-pub use connection::Connection;
+pub use address::{Address, AddressError, parse_url};
+pub use connection::{Connection, Messages};
 pub use error::ClientError;
+pub use login::Login;
+pub use session::{News, Restored, Session};
+pub use state::Loss;
+pub use subscription::{Event, Kind, Message};
 
 pub use crate::protocol::resp::{Value, Version, split_words};

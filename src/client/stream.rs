@@ -110,6 +110,18 @@ impl Stream {
         })
     }
 
+    /// True when the other side has ended the stream and nothing it said before is left to be read. Never waits.
+    pub(super) fn is_ended(&mut self) -> io::Result<bool> {
+        self.prepare(Wait::Never)?;
+        let mut byte = [std::mem::MaybeUninit::uninit()];
+        let peeked = in_time(|| match &self.socket {
+            Socket::Tcp(stream) => socket2::SockRef::from(stream).peek(&mut byte),
+            #[cfg(unix)]
+            Socket::Unix(stream) => socket2::SockRef::from(stream).peek(&mut byte),
+        });
+        Ok(peeked? == Some(0))
+    }
+
     #[cfg(unix)]
     pub(super) fn as_raw_fd(&self) -> RawFd {
         match &self.socket {

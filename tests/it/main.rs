@@ -42,6 +42,12 @@ mod keys;
 mod long;
 // The memory limit.
 mod memory;
+// `goblin pub`.
+mod publish;
+// The client core: connections that come back, and servers that are odd.
+mod reconnect;
+// `goblin sub`.
+mod tail;
 // RENAME, COPY, MOVE, and the use of keys.
 mod moves;
 // CLIENT PAUSE.
@@ -97,11 +103,14 @@ fn main() -> ExitCode {
     pause::tests(&mut suite);
     protocol::tests(&mut suite);
     process::tests(&mut suite);
+    publish::tests(&mut suite);
     pubsub::tests(&mut suite);
+    reconnect::tests(&mut suite);
     sets::tests(&mut suite);
     shells::tests(&mut suite);
     streams::tests(&mut suite);
     strings::tests(&mut suite);
+    tail::tests(&mut suite);
     tidy::tests(&mut suite);
     transactions::tests(&mut suite);
     waiting::tests(&mut suite);

@@ -92,7 +92,8 @@ pub struct Started {
 }
 
 impl Started {
-    fn serve(words: &[&str]) -> Started {
+    /// Starts it with these words.
+    pub fn serve(words: &[&str]) -> Started {
         let (reader, writer) = std::io::pipe().expect("pipe");
         let mut command = goblin();
         command.arg("serve").args(words).stdin(Stdio::null());
@@ -103,7 +104,7 @@ impl Started {
     }
 
     /// Waits for the start line; none when it ended instead.
-    fn start_line(&self) -> Option<String> {
+    pub fn start_line(&self) -> Option<String> {
         self.log.wait(|line| line.contains("ready, listening on"));
         self.log.text().lines().find(|line| line.contains("ready, listening on")).map(str::to_owned)
     }
@@ -230,7 +231,7 @@ fn cli_without_a_server_ends_with_status_3() {
 pub fn subscriber(server: &Server, channel: &str) -> Started {
     let (reader, writer) = std::io::pipe().expect("pipe");
     let mut command = goblin();
-    command.args(["sub", "-p", &server.port().to_string(), channel]).stdin(Stdio::null());
+    command.args(["sub", "--no-reconnect", "-p", &server.port().to_string(), channel]).stdin(Stdio::null());
     command.stdout(writer.try_clone().expect("pipe")).stderr(writer);
     let started = Started { child: command.spawn().expect("start goblin sub"), log: Log::follow(reader) };
     drop(command);

@@ -39,8 +39,8 @@ fn zsh_completes_subcommands() {
     let script = format!(
         "zmodload zsh/zpty
         zpty shell zsh -f -i
-        zpty -w shell \"fpath=({} \\$fpath); autoload -Uz compinit; compinit -u -D; print load''ed\"
-        zpty -r -m shell said '*loaded*'
+        zpty -w shell \"fpath=({} \\$fpath); autoload -Uz compinit; compinit -u -D; PS1=a-pr''ompt\"
+        zpty -r -m shell said '*a-prompt*'
         zpty -w -n shell $'goblin comple\\t\\x15print en''ded\\n'
         zpty -r -m shell said '*completions*ended*' && print found
         zpty -d shell",
