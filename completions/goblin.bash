@@ -58,7 +58,7 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__cli)
-            opts="-x -h -p -s -n -u -a --raw --no-raw --url --user --askpass --protocol --help"
+            opts="-x -h -p -s -n -u -a --raw --no-raw --ring --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -73,6 +73,10 @@ _goblin() {
                     return 0
                     ;;
                 -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -154,7 +158,7 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__pub)
-            opts="-x -h -p -s -n -u -a --sharded --file --trim --rate --quiet --url --user --askpass --protocol --help"
+            opts="-x -h -p -s -n -u -a --sharded --file --trim --rate --quiet --ring --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -177,6 +181,10 @@ _goblin() {
                     return 0
                     ;;
                 -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -212,7 +220,7 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__serve)
-            opts="--bind --port --unixsocket --no-unixsocket --unixsocketperm --wait --cpu --databases --maxclients --timeout --tcp-keepalive --tcp-backlog --requirepass --requirepass-file --protected-mode --enable-debug-command --set --config --config-lenient --help"
+            opts="--bind --port --unixsocket --no-unixsocket --unixsocketperm --ring --ring-perm --wait --cpu --databases --maxclients --timeout --tcp-keepalive --tcp-backlog --requirepass --requirepass-file --protected-mode --enable-debug-command --set --config --config-lenient --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -231,6 +239,14 @@ _goblin() {
                     return 0
                     ;;
                 --unixsocketperm)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring-perm)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -294,7 +310,7 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__sub)
-            opts="-h -p -s -n -u -a --literal --pattern --sharded --raw --delimiter --json --hex --timestamps --delta --rate --dedup --count --timeout --no-reconnect --ready-fd --url --user --askpass --protocol --help"
+            opts="-h -p -s -n -u -a --literal --pattern --sharded --raw --delimiter --json --hex --timestamps --delta --rate --dedup --count --timeout --no-reconnect --ready-fd --ring --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -325,6 +341,10 @@ _goblin() {
                     return 0
                     ;;
                 -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -37,6 +37,8 @@ complete -c goblin -n "__fish_goblin_using_subcommand serve" -l bind -d 'Address
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l port -d 'TCP port; 0 means no TCP [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocket -d 'Path of the Unix socket [default: $XDG_RUNTIME_DIR/goblin/PORT.sock or /tmp/goblin-UID/PORT.sock]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocketperm -d 'Mode of the Unix socket [default: 700]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l ring -d 'Ring in shared memory to serve, such as /dev/shm/goblin:64kb; may be repeated, the first one is looked at first' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l ring-perm -d 'Mode of the rings\' files [default: 600]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l wait -d 'How to wait for work [default: adaptive; block where the machine has one processor only]' -r -f -a "spin\t''
 adaptive\t''
 block\t''"
@@ -58,6 +60,7 @@ complete -c goblin -n "__fish_goblin_using_subcommand serve" -l help -d 'Print h
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s s -d 'Unix socket' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l ring -d 'Ring in shared memory that the server serves (serve --ring)' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s n -d 'Database [default: 0]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l user -d 'User [default: the server\'s default user]' -r
@@ -76,6 +79,7 @@ complete -c goblin -n "__fish_goblin_using_subcommand sub" -l ready-fd -d 'Write
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s s -d 'Unix socket' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l ring -d 'Ring in shared memory that the server serves (serve --ring)' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s n -d 'Database [default: 0]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l user -d 'User [default: the server\'s default user]' -r
@@ -100,6 +104,7 @@ complete -c goblin -n "__fish_goblin_using_subcommand pub" -l rate -d 'Publish a
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s s -d 'Unix socket' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l ring -d 'Ring in shared memory that the server serves (serve --ring)' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s n -d 'Database [default: 0]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l user -d 'User [default: the server\'s default user]' -r

@@ -35,6 +35,10 @@ pub(super) struct ConnectArgs {
     #[arg(short = 's', value_name = "SOCKET", conflicts_with = "url")]
     socket: Option<PathBuf>,
 
+    /// Ring in shared memory that the server serves (serve --ring)
+    #[arg(long, value_name = "PATH", require_equals = true, conflicts_with_all = ["host", "port", "socket", "url"])]
+    ring: Option<PathBuf>,
+
     /// Database [default: 0]
     #[arg(short = 'n', value_name = "DB")]
     db: Option<u32>,
@@ -92,10 +96,11 @@ impl ConnectArgs {
     }
 
     fn build(self, asked: Option<Vec<u8>>, from_environment: Option<Vec<u8>>) -> Result<Target, Error> {
-        let (address, mut login) = match (self.url, self.socket) {
-            (Some(url), _) => parse_url(&url).map_err(|error| Error::usage(format!("--url: {error}")))?,
-            (None, Some(path)) => (Address::Unix(path), Login::default()),
-            (None, None) => {
+        let (address, mut login) = match (self.url, self.socket, self.ring) {
+            (Some(url), ..) => parse_url(&url).map_err(|error| Error::usage(format!("--url: {error}")))?,
+            (None, None, Some(path)) => (Address::Ring(path), Login::default()),
+            (None, Some(path), _) => (Address::Unix(path), Login::default()),
+            (None, None, None) => {
                 let host = self.host.unwrap_or_else(|| "127.0.0.1".into());
                 if host.is_empty() || host.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
                     return Err(Error::usage(format!("-h: {host:?} is no host")));

@@ -11,7 +11,7 @@ use crate::engine::{Caller, ClientFacts, ClientId, SubscriberId};
 use crate::limits::STREAM_STRINGS_PER_PIECE;
 use crate::protocol::resp::Decoder;
 use crate::protocol::resp::reply::Streamed;
-use crate::transport::{Peer, Stream};
+use crate::transport::{Link, Peer};
 
 use super::outbox::{Flushed, Outbox};
 
@@ -35,7 +35,7 @@ pub(super) struct Session {
     pub(super) working: Option<Duration>,
     /// A long reply under way; no other request is executed before its end.
     pub(super) telling: Option<Box<Telling>>,
-    pub(super) stream: Stream,
+    pub(super) link: Link,
     pub(super) peer: Box<Peer>,
     /// Wakes the task that serves this session.
     pub(super) waker: Option<Waker>,
@@ -169,8 +169,8 @@ impl Session {
     /// The connection is gone: doom the session.
     pub(super) fn flush(&mut self) -> io::Result<Flushed> {
         let before = self.outbox.bytes();
-        let stream = &self.stream;
-        let flushed = self.outbox.flush(|slices| stream.try_write(slices));
+        let link = &self.link;
+        let flushed = self.outbox.flush(|slices| link.try_write(slices));
         self.net_out += (before - self.outbox.bytes()) as u64;
         if self.unsent_bytes() == 0 {
             self.over_soft_since_ms = None;
@@ -185,7 +185,7 @@ impl Session {
             id: self.id,
             addr: self.peer.addr(),
             laddr: self.peer.laddr(),
-            fd: self.stream.fd(),
+            fd: self.link.fd(),
             age_s: now_ms.saturating_sub(self.created_ms) / 1000,
             idle_s: now_ms.saturating_sub(self.active_ms) / 1000,
             inbox_bytes: self.inbox.len(),
