@@ -78,6 +78,11 @@ impl Interrupts {
         self.0.swap(false, Ordering::Relaxed)
     }
 
+    /// Leaves a Ctrl-C that was taken for somebody else to take.
+    pub(super) fn leave(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
     /// Sleeps until `deadline`. False when Ctrl-C ended it early.
     pub(super) fn sleep_until(&self, deadline: Instant) -> bool {
         loop {

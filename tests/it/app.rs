@@ -36,22 +36,22 @@ pub fn tests(suite: &mut Suite) {
 }
 
 /// A running `goblin`, its streams gathered.
-struct Running {
-    child: Child,
-    stdin: Option<ChildStdin>,
+pub struct Running {
+    pub child: Child,
+    pub stdin: Option<ChildStdin>,
     stdout: JoinHandle<Vec<u8>>,
-    stderr: Log,
+    pub stderr: Log,
 }
 
 /// What became of it, in bytes.
-struct Ended {
-    status: Option<i32>,
-    stdout: Vec<u8>,
-    stderr: String,
+pub struct Ended {
+    pub status: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
 }
 
 impl Running {
-    fn start(words: &[&str]) -> Running {
+    pub fn start(words: &[&str]) -> Running {
         let (reader, writer) = std::io::pipe().expect("pipe");
         let mut command = goblin();
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(writer);
@@ -74,12 +74,12 @@ impl Running {
         running
     }
 
-    fn interrupt(&self) {
+    pub fn interrupt(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", "INT", &pid]).status().expect("run kill").success());
     }
 
-    fn end(mut self) -> Ended {
+    pub fn end(mut self) -> Ended {
         drop(self.stdin.take());
         let status = wait_for(&mut self.child).code();
         self.stderr.wait(|_| false);
@@ -88,7 +88,7 @@ impl Running {
 }
 
 /// Runs it to its end with this on standard input.
-fn ran(words: &[&str], input: &[u8]) -> Ended {
+pub fn ran(words: &[&str], input: &[u8]) -> Ended {
     let mut running = Running::start(words);
     // One that does not read its input may be gone already.
     let _ = running.stdin.take().expect("piped").write_all(input);
@@ -96,7 +96,7 @@ fn ran(words: &[&str], input: &[u8]) -> Ended {
 }
 
 /// A server that takes one connection, answers one read with one of these each, and closes it.
-fn scripted(answers: &'static [&'static [u8]]) -> String {
+pub fn scripted(answers: &'static [&'static [u8]]) -> String {
     scripted_many(vec![answers])
 }
 
@@ -120,7 +120,7 @@ fn scripted_many(connections: Vec<&'static [&'static [u8]]>) -> String {
 }
 
 /// An answer to HELLO 3.
-const HELLO: &[u8] = b"%1\r\n+proto\r\n:3\r\n";
+pub const HELLO: &[u8] = b"%1\r\n+proto\r\n:3\r\n";
 
 fn every_status_of_a_short_command_line(server: &Server) {
     let port = &*server.port().to_string();

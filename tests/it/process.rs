@@ -92,7 +92,7 @@ pub struct Started {
 }
 
 impl Started {
-    fn serve(words: &[&str]) -> Started {
+    pub fn serve(words: &[&str]) -> Started {
         let (reader, writer) = std::io::pipe().expect("pipe");
         let mut command = goblin();
         command.arg("serve").args(words).stdin(Stdio::null());
@@ -103,7 +103,7 @@ impl Started {
     }
 
     /// Waits for the start line; none when it ended instead.
-    fn start_line(&self) -> Option<String> {
+    pub fn start_line(&self) -> Option<String> {
         self.log.wait(|line| line.contains("ready, listening on"));
         self.log.text().lines().find(|line| line.contains("ready, listening on")).map(str::to_owned)
     }

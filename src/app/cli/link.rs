@@ -21,6 +21,9 @@ use crate::reply::CommandError;
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(2);
 
+/// How long after Ctrl-C a reply may still come, so that the connection need not be given up.
+const GRACE: Duration = Duration::from_millis(200);
+
 /// How long a server may take to confirm what was subscribed to before.
 const RESTORE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -184,6 +187,7 @@ impl Link {
         let args: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         let mut owed = if is_subscription(words) || is_leave(words) { self.state.confirmations(words) } else { 0 };
         let mut received = connection.send(&args).map(|()| None::<Value>);
+        let mut interrupted: Option<Instant> = None;
         loop {
             match received {
                 Ok(None) => {}
@@ -196,6 +200,9 @@ impl Link {
                     }
                 }
                 Ok(Some(reply)) => {
+                    if interrupted.is_some() {
+                        self.interrupts.leave();
+                    }
                     self.state.learn(words, &reply);
                     return Ok(Answer::Reply(reply));
                 }
@@ -210,6 +217,9 @@ impl Link {
                 }
             }
             if self.interrupts.taken() {
+                interrupted.get_or_insert_with(Instant::now);
+            }
+            if interrupted.is_some_and(|at| at.elapsed() >= GRACE) {
                 self.connection = None;
                 return Err(Failure::Interrupted);
             }

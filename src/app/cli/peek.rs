@@ -150,6 +150,7 @@ fn contents(reply: Value, form: Form) -> Value {
             }
             Value::Map(pairs)
         }
+        Value::Array(items) if form.size == SET.size => Value::Set(items),
         reply => reply,
     }
 }

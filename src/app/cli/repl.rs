@@ -26,6 +26,9 @@ use crate::error::{Error, Exit};
 /// Candidates that are listed without asking.
 const CANDIDATES_SHOWN_MAX: usize = 100;
 
+/// Lines of one paste that are remembered: more of them would push out everything that was typed.
+const LINES_REMEMBERED_MAX: usize = 100;
+
 /// How the prompt behaves.
 pub(super) struct Prompt {
     pub(super) style: Style,
@@ -114,12 +117,17 @@ impl Repl {
         if text.trim().is_empty() {
             return self.listen();
         }
-        for line in commands(text) {
-            let line = line.trim_end_matches('\r');
-            if line.trim().is_empty() {
-                continue;
+        let lines: Vec<&str> = commands(text).into_iter().filter(|line| !line.trim().is_empty()).collect();
+        for (index, line) in lines.iter().enumerate() {
+            if index > 0 && self.interrupts.taken() {
+                self.output.text("\n")?;
+                self.output.flush()?;
+                show::notice(format_args!("interrupted before line {} of {}", index + 1, lines.len()));
+                break;
             }
-            self.remember(line)?;
+            if lines.len() <= LINES_REMEMBERED_MAX {
+                self.remember(line)?;
+            }
             let next = self.line(line);
             self.output.flush()?;
             match next? {
@@ -209,7 +217,12 @@ impl Repl {
         match failure {
             Failure::Unconnected(error) => show::notice(error),
             Failure::Unknown(error) => show::notice(format_args!("{error}; whether it was executed is not known")),
-            Failure::Interrupted => show::notice("interrupted; whether it was executed is not known"),
+            Failure::Interrupted => {
+                // Behind the ^C that the terminal shows.
+                self.output.text("\n")?;
+                self.output.flush()?;
+                show::notice("interrupted; whether it was executed is not known");
+            }
             Failure::Stopped(stop) => return Err(stop),
         }
         Ok(Next::Drop)
@@ -224,6 +237,8 @@ impl Repl {
         show::notice("reading messages; Ctrl-C goes back to the prompt, where an empty line reads on");
         let Repl { link, output, prompt, .. } = self;
         link.listen(&mut |push| print_push(output, prompt.style, push))?;
+        // Behind the ^C that the terminal shows.
+        self.output.text("\n")?;
         Ok(Next::Ask)
     }
 
