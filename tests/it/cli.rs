@@ -177,7 +177,7 @@ fn json_is_always_json_and_keeps_bytes(server: &Server) {
 }
 
 fn quoted_words_can_be_sent_back(server: &Server) {
-    let mut runner = TestRunner::new(Config { cases: 8, ..Config::default() });
+    let mut runner = TestRunner::new(Config { cases: 8, failure_persistence: None, ..Config::default() });
     let members = prop::collection::btree_set(prop::collection::vec(any::<u8>(), 0..40), 1..40);
     let tried = runner.run(&members, |members| {
         let mut connection = server.connect();

@@ -26,7 +26,7 @@ pub(super) struct Peek {
 ///
 /// # Errors
 /// Those of `call`.
-pub(super) fn peek<E>(key: &[u8], call: &mut dyn FnMut(&[&[u8]]) -> Result<Value, E>) -> Result<Peek, E> {
+pub(super) fn peek<E>(key: &[u8], mut call: impl FnMut(&[&[u8]]) -> Result<Value, E>) -> Result<Peek, E> {
     let kind = call(&[b"TYPE", key])?;
     let kind = String::from_utf8_lossy(kind.as_bytes().unwrap_or_default()).into_owned();
     let form = match kind.as_str() {
@@ -186,12 +186,12 @@ mod tests {
 
     /// Looks at a key of a server that answers like this, by the first word of the request.
     fn seen(answers: &[(&str, Value)]) -> Peek {
-        let mut call = |words: &[&[u8]]| -> Result<Value, Infallible> {
+        let call = |words: &[&[u8]]| -> Result<Value, Infallible> {
             let name = String::from_utf8_lossy(words[0]);
             let answer = answers.iter().find(|(known, _)| *known == name);
             Ok(answer.map_or(Value::Nil, |(_, answer)| answer.clone()))
         };
-        let Ok(seen) = peek(b"k", &mut call);
+        let Ok(seen) = peek(b"k", call);
         seen
     }
 

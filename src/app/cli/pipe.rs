@@ -70,12 +70,11 @@ impl Load {
             match source.next().map_err(unreadable)? {
                 Entry::Command { line, words } => match answered_once(&words) {
                     Ok(()) => self.queue(line, &words),
-                    Err(refusal) => self.count_error(line, &refusal),
+                    Err(refusal) => self.refuse(line, &refusal)?,
                 },
-                Entry::Mistake { line, what } => self.count_error(line, what),
+                Entry::Mistake { line, what } => self.refuse(line, what)?,
                 Entry::Broken { line, what } => {
-                    self.settle()?;
-                    self.count_error(line, what);
+                    self.refuse(line, what)?;
                     break;
                 }
                 Entry::End => {
@@ -119,6 +118,13 @@ impl Load {
             }
         }
         self.progress.remark(format_args!(", {} replies, {} errors", self.replies, self.errors));
+        Ok(())
+    }
+
+    /// Tells an error of the input, after those of the lines before.
+    fn refuse(&mut self, line: u64, what: &str) -> Result<(), Stop> {
+        self.settle()?;
+        self.count_error(line, what);
         Ok(())
     }
 

@@ -261,7 +261,7 @@ impl Repl {
             return Ok(Next::Ask);
         }
         let Repl { link, output, prompt, .. } = self;
-        let looked = peek(key, &mut |words| {
+        let looked = peek(key, |words| {
             let words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
             match link.call(&words, &mut |push| print_push(output, prompt.style, push))? {
                 Answer::Reply(reply) => Ok(reply),

@@ -33,11 +33,11 @@ pub(in crate::app) fn write_reply(value: &Value, style: Style, out: &mut Vec<u8>
     out.push(b'\n');
 }
 
-/// Appends a reply that is a text of lines for people, such as INFO's, as it is in the standard and the raw style. What
-/// is no text is written as any reply.
+/// Appends a reply that is a text of lines for people, such as INFO's, as it is in every style but JSON. What is no
+/// text is written as any reply.
 pub(in crate::app) fn write_text(value: &Value, style: Style, out: &mut Vec<u8>) {
     match value {
-        Value::Bulk(text) | Value::Verbatim { text, .. } if matches!(style, Style::Standard | Style::Raw) => {
+        Value::Bulk(text) | Value::Verbatim { text, .. } if style != Style::Json => {
             out.extend_from_slice(text);
             if !text.ends_with(b"\n") {
                 out.push(b'\n');
