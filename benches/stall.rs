@@ -30,7 +30,18 @@ const COMMANDS: &[&str] = &[
     "CONFIG GET *",
     "SMEMBERS set",
     "SUNIONSTORE copy set",
+    "SSCAN set 0 COUNT 1000000",
+    "SINTER set other",
+    "SINTERCARD 2 set other",
+    "SUNION set other",
+    "SDIFF set other",
+    "SINTERSTORE copy set other",
+    "SUNIONSTORE copy set other",
+    "SDIFFSTORE copy set other",
     "SRANDMEMBER set 500000",
+    "SRANDMEMBER set -500000",
+    "COPY set copy REPLACE\r\nSPOP copy 500000",
+    "COPY set copy REPLACE\r\nDEL copy",
     "GET large",
     "BITCOUNT large",
     "BITPOS large 1",
@@ -38,6 +49,8 @@ const COMMANDS: &[&str] = &[
     "SETRANGE large 0 x",
     "SETBIT large 1 0",
     "LCS text1 text2",
+    "LCS text1 text2 IDX",
+    "LCS half byte LEN",
     "PUBSUB CHANNELS",
 ];
 
@@ -61,8 +74,9 @@ pub fn run(words: &[String]) {
         println!("{:<14} quiet: PING p50 {:.0} us, p99 {:.0} us", engine.name, us(quiet.p50), us(quiet.p99));
         for command in COMMANDS.iter().filter(|command| command.contains(only)) {
             let busy = measure(engine, Some(command));
+            let command = command.replace("\r\n", "; ");
             println!(
-                "{:<14} {command:<26} PING p50 {:>8.0} us, p99 {:>8.0} us, {:>7.1}x quiet; {:>8.1} commands/s",
+                "{:<14} {command:<36} PING p50 {:>8.0} us, p99 {:>8.0} us, {:>7.1}x quiet; {:>8.1} commands/s",
                 engine.name,
                 us(busy.p50),
                 us(busy.p99),
@@ -148,13 +162,18 @@ fn fill(engine: &Engine) {
         names.iter().for_each(|name| words.extend([name.as_bytes(), b"value"]));
         send(&words);
     }
-    for first in (0..MEMBERS).step_by(1000) {
-        let names: Vec<String> = (first..first + 1000).map(|at| format!("member:{at:09}")).collect();
-        let mut words: Vec<&[u8]> = vec![b"SADD", b"set"];
-        words.extend(names.iter().map(String::as_bytes));
-        send(&words);
+    // Half of the members are in both.
+    for (key, start) in [(&b"set"[..], 0), (b"other", MEMBERS / 2)] {
+        for first in (start..start + MEMBERS).step_by(1000) {
+            let names: Vec<String> = (first..first + 1000).map(|at| format!("member:{at:09}")).collect();
+            let mut words: Vec<&[u8]> = vec![b"SADD", key];
+            words.extend(names.iter().map(String::as_bytes));
+            send(&words);
+        }
     }
     send(&[b"SET", b"large", &vec![0; STRING_BYTES]]);
+    send(&[b"SET", b"byte", b"x"]);
+    send(&[b"SET", b"half", &vec![0; STRING_BYTES / 2]]);
     send(&[b"SET", b"text1", &b"abcdefghij".repeat(LCS_BYTES / 10)]);
     send(&[b"SET", b"text2", &b"jihgfedcba".repeat(LCS_BYTES / 10)]);
 }

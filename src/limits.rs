@@ -112,6 +112,26 @@ pub const SCAN_AT_ONCE_MAX: usize = 2048;
 /// Strings of a streamed reply that are looked at in one piece, some 50 microseconds of work.
 pub const STREAM_STRINGS_PER_PIECE: usize = 1024;
 
+/// Members of sets that one command walks over before others get their turn, and those of one slice of longer work:
+/// some 100 microseconds of lookups.
+pub const SET_MEMBERS_AT_ONCE_MAX: usize = 2048;
+
+/// Members that one command draws out of a set before others get their turn.
+pub const DRAWS_AT_ONCE_MAX: usize = 2048;
+
+/// Bytes of a string that one command reads before others get their turn, and those of one slice of longer work: some
+/// 50 microseconds.
+pub const STRING_BYTES_AT_ONCE_MAX: usize = 256 * 1024;
+
+/// As [`STRING_BYTES_AT_ONCE_MAX`] for bytes that are written, whose memory is touched for the first time.
+pub const STRING_BYTES_WRITTEN_AT_ONCE_MAX: usize = 64 * 1024;
+
+/// Words of 64 pairs of bytes each that LCS compares in one slice: some 50 microseconds.
+pub const LCS_WORDS_AT_ONCE_MAX: usize = 32 * 1024;
+
+/// How often a command whose sources change while it is worked off begins anew before it runs at once.
+pub const WORK_ATTEMPTS_MAX: u8 = 4;
+
 /// Bytes that one session may have written for it before others get their turn: some 50 microseconds of copying.
 pub const FLUSH_BYTES_MAX: usize = 256 * 1024;
 

@@ -59,6 +59,8 @@ pub enum Reply<'e> {
     Confirmations(Vec<Confirmation>),
     /// EXEC: the session now runs this many queued commands and encodes each reply inside the array.
     Exec(usize),
+    /// Not answered yet: the session goes on with [`crate::engine::Engine::go_on`] until it is, before anything else.
+    Pending,
     /// The request was refused.
     Error(CommandError),
 }

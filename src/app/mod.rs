@@ -3,8 +3,12 @@
 //! Invariant: nothing but results goes to standard output, and every failure has a line on standard error.
 
 mod cli;
+#[cfg(test)]
+mod committed;
+mod completions;
 mod connect;
 mod help;
+mod manual;
 mod password;
 mod publish;
 mod serve;
@@ -41,6 +45,8 @@ enum GoblinSubcommand {
     Sub(sub::SubArgs),
     Pub(publish::PubArgs),
     Help(help::HelpArgs),
+    Completions(completions::CompletionsArgs),
+    Man(manual::ManArgs),
 }
 
 /// Runs the program with the command line of the process.
@@ -55,6 +61,8 @@ pub fn main() -> ExitCode {
         GoblinSubcommand::Sub(sub) => sub::run(sub),
         GoblinSubcommand::Pub(publish) => publish::run(publish),
         GoblinSubcommand::Help(help) => help::run(help, program()),
+        GoblinSubcommand::Completions(completions) => completions::run(&completions, program()),
+        GoblinSubcommand::Man(man) => manual::run(&man, program()),
     };
     match ended {
         Ok(exit) => exit.into(),

@@ -4,6 +4,7 @@
 //!
 //! Invariant: a bit past `proto-max-bulk-len` is refused before anything changes.
 
+mod tasks;
 mod words;
 
 use std::borrow::Cow;
@@ -14,6 +15,7 @@ use smallvec::SmallVec;
 use crate::command::{
     BitRange, BitSearch, BitUnit, Bitcount, Bitop, BitopOperation, Bitpos, Getbit, Setbit, parse_integer,
 };
+use crate::limits::{STRING_BYTES_AT_ONCE_MAX, STRING_BYTES_WRITTEN_AT_ONCE_MAX};
 use crate::reply::{CommandError, Reply};
 
 use super::host::Host;
@@ -22,7 +24,7 @@ use super::ranges::{Written, clamped, part_of};
 use super::settings::NotifyFlags;
 use super::strings::Lifetime;
 use super::value::Value;
-use super::{Engine, Turn};
+use super::{Engine, Turn, work};
 
 use words::{combine, count_ones, find};
 
@@ -79,12 +81,15 @@ impl Engine {
         bitcount: &Bitcount<'_>,
     ) -> Result<Reply<'_>, CommandError> {
         let key = self.key(bitcount.key);
-        let Some(string) = self.read_string(turn, key)?.and_then(Value::as_string) else {
-            return Ok(Reply::Integer(0));
-        };
+        let Some(value) = self.read_string(turn, key)? else { return Ok(Reply::Integer(0)) };
         let all = BitRange { start: 0, end: -1, unit: BitUnit::Byte };
-        let ones = count_ones(&string, bits_of(bitcount.range.unwrap_or(all), string.len(), part_of));
-        Ok(Reply::Integer(ones as i64))
+        let string = value.as_string().unwrap_or_default();
+        let part = bits_of(bitcount.range.unwrap_or(all), string.len(), part_of);
+        if is_long(&part) {
+            let task = tasks::CountOnes { bytes: value.share().unwrap_or_default(), rest: part, ones: 0 };
+            return Ok(self.work_off(turn, Vec::new(), Box::new(task)));
+        }
+        Ok(Reply::Integer(count_ones(&string, part) as i64))
     }
 
     /// Without an end, zeros seem to follow the string: a search for one succeeds there if nowhere before.
@@ -95,13 +100,15 @@ impl Engine {
     ) -> Result<Reply<'_>, CommandError> {
         let BitSearch { bit, range, is_bounded } = bitpos.search;
         let key = self.key(bitpos.key);
-        let Some(string) = self.read_string(turn, key)?.and_then(Value::as_string) else {
-            return Ok(Reply::Integer(if bit { -1 } else { 0 }));
-        };
+        let Some(value) = self.read_string(turn, key)? else { return Ok(Reply::Integer(if bit { -1 } else { 0 })) };
+        let string = value.as_string().unwrap_or_default();
         let part = bits_of(range, string.len(), clamped);
         let past_end = (!bit && !is_bounded && !part.is_empty()).then_some(part.end);
-        let position = find(&string, part, bit).or(past_end);
-        Ok(Reply::Integer(position.map_or(-1, |position| position as i64)))
+        if is_long(&part) {
+            let task = tasks::FindBit { bytes: value.share().unwrap_or_default(), rest: part, bit, past_end };
+            return Ok(self.work_off(turn, Vec::new(), Box::new(task)));
+        }
+        Ok(position_reply(find(&string, part, bit).or(past_end)))
     }
 
     /// Every source is looked up and checked for its type, in order, before the destination changes.
@@ -117,21 +124,49 @@ impl Engine {
         }
         let now_ms = turn.now.unix_ms();
         let database = &self.databases[usize::from(turn.caller.db)];
-        let string = |key| database.get(key, now_ms).and_then(Value::as_string).unwrap_or_default();
-        let sources: SmallVec<[Cow<'_, [u8]>; 16]> = keys.into_iter().map(string).collect();
-        let len = sources.iter().map(|source| source.len()).max().unwrap_or(0);
+        let values: SmallVec<[Option<&Value>; 16]> = keys.iter().map(|key| database.get(*key, now_ms)).collect();
+        let len = values.iter().flatten().filter_map(|value| value.string_len()).max().unwrap_or(0);
         self.room_for(turn.host, len)?;
-        let result = combine(bitop.operation, &sources, len);
+        if len.saturating_mul(keys.len()) > STRING_BYTES_WRITTEN_AT_ONCE_MAX {
+            let held = keys.iter().zip(&values).map(|(key, value)| work::source(key.bytes(), *value)).collect();
+            let strings = values.iter().map(|value| value.and_then(Value::share).unwrap_or_default()).collect();
+            drop(values);
+            let task = tasks::Combine::new(bitop.operation, strings, len, bitop.destkey);
+            return Ok(self.work_off(turn, held, Box::new(task)));
+        }
+        let sources: SmallVec<[Cow<'_, [u8]>; 16]> =
+            values.into_iter().map(|value| value.and_then(Value::as_string).unwrap_or_default()).collect();
+        let mut result = vec![0; len];
+        combine(bitop.operation, &sources, 0, &mut result);
         drop(sources);
-        let destination = self.key(bitop.destkey);
+        Ok(self.store_bits(turn, bitop.destkey, result))
+    }
+
+    /// Gives a key the result of BITOP; an empty one removes it. Answers its length.
+    pub(super) fn store_bits<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        destination: &[u8],
+        result: Vec<u8>,
+    ) -> Reply<'static> {
+        let (destination, len) = (self.key(destination), result.len());
         if result.is_empty() {
             // Nothing looks at the destination: one that is due is deleted like any other.
             self.delete(turn, destination);
         } else {
             self.store(turn, destination, Value::raw(result), Lifetime::Unbounded);
         }
-        Ok(Reply::count(len))
+        Reply::count(len)
     }
+}
+
+/// Whether so many bits are counted or searched that others wait.
+fn is_long(part: &Range<u64>) -> bool {
+    part.end.saturating_sub(part.start) > STRING_BYTES_AT_ONCE_MAX as u64 * 8
+}
+
+fn position_reply(position: Option<u64>) -> Reply<'static> {
+    Reply::Integer(position.map_or(-1, |position| position as i64))
 }
 
 /// # Errors

@@ -4,6 +4,7 @@ use crate::command::{CommandId, OwnedArgs, Spec};
 use crate::topics::Membership;
 
 use super::host::{ClientFacts, ClientId, SubscriberId};
+use super::work::Work;
 
 /// The connection a command came from, as far as the engine is concerned.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct Caller {
     pub monitor: bool,
     /// A transaction being queued or run.
     pub transaction: Option<Box<Transaction>>,
+    /// A command under way, see [`crate::reply::Reply::Pending`].
+    pub work: Option<Box<Work>>,
     /// What is rarely set.
     pub extras: Option<Box<Extras>>,
 }
@@ -70,6 +73,11 @@ pub enum ReplyMode {
 }
 
 impl ReplyMode {
+    /// Whether the command that runs now is not answered.
+    pub fn is_silent(self) -> bool {
+        matches!(self, ReplyMode::Off | ReplyMode::Skip)
+    }
+
     /// The mode after one more command: CLIENT REPLY SKIP lasts for exactly the next one.
     pub fn after_command(self) -> Self {
         match self {
@@ -109,6 +117,7 @@ impl Caller {
             no_touch: false,
             monitor: false,
             transaction: None,
+            work: None,
             extras: None,
         }
     }

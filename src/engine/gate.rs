@@ -14,7 +14,8 @@ use super::settings::EngineSettings;
 impl Engine {
     /// Takes one request to its reply: checks, then queues it (inside MULTI) or executes it.
     ///
-    /// After [`Reply::Exec`] the caller must run [`Engine::exec_next`] that many times before anything else.
+    /// After [`Reply::Exec`] the caller must run [`Engine::exec_next`] that many times, after [`Reply::Pending`]
+    /// [`Engine::go_on`] until it answers, before anything else.
     pub fn handle<'e, H: Host>(
         &'e mut self,
         caller: &mut Caller,
@@ -43,9 +44,12 @@ impl Engine {
             Ok(spec) if queues(caller, spec) => (Executed::Queued, queue(caller, spec, request)),
             Ok(spec) => {
                 let reply = match Command::parse(spec, request.args) {
-                    Ok(command) => self.execute(caller, &command, now, host),
+                    Ok(command) => self.attempt(caller, &command, now, host, 0),
                     Err(error) => Reply::Error(error),
                 };
+                if let Some(work) = &mut caller.work {
+                    work.belongs_to(spec, OwnedArgs::copy(request.args));
+                }
                 match caller.transaction.as_deref_mut() {
                     // Shown once all it runs has run.
                     Some(transaction) if matches!(reply, Reply::Exec(_)) => {

@@ -11,11 +11,16 @@
 //!
 //! Invariant: of several answers of one length the one Redis gives is found.
 
+use std::ops::Range;
+
+use bytes::Bytes;
+
 use crate::command::{Lcs, LcsOptions};
+use crate::limits::LCS_WORDS_AT_ONCE_MAX;
 use crate::reply::{CommandError, Reply};
 
 use super::host::Host;
-use super::value::Value;
+use super::work::{Done, Task};
 use super::{Engine, Turn};
 
 /// Bytes that Redis takes for each pair of bytes.
@@ -31,23 +36,138 @@ impl Engine {
         let database = &*self.database(turn.caller.db);
         let string = |key| match database.get(key, now_ms) {
             None => Ok(Default::default()),
-            Some(value) => Value::as_string(value).ok_or(CommandError::LcsTypes),
+            Some(value) => value.share().ok_or(CommandError::LcsTypes),
         };
-        let (a, b) = (string(keys[0])?, string(keys[1])?);
+        let (a, b): (Bytes, Bytes) = (string(keys[0])?, string(keys[1])?);
         let options = LcsOptions::parse(lcs.options)?;
         let cells = (a.len() as u128 + 1) * (b.len() as u128 + 1);
         if cells * CELL_BYTES > bytes_max as u128 {
             return Err(CommandError::LcsMemory);
         }
-        Ok(match options {
-            LcsOptions { len: true, .. } => Reply::count(common_len(&a, &b)),
-            LcsOptions { idx: true, .. } => described(&matches(&a, &b), &options),
-            _ => {
-                let found = matches(&a, &b);
-                let parts: Vec<&[u8]> = found.iter().rev().map(|part| &a[part.a..part.a + part.len]).collect();
-                Reply::owned(parts.concat())
+        let mut task = Comparison::new(a, b, options);
+        match cells / 64 > LCS_WORDS_AT_ONCE_MAX as u128 {
+            true => Ok(self.work_off(turn, Vec::new(), Box::new(task))),
+            false => Ok(task.finish()),
+        }
+    }
+}
+
+/// LCS under way: the columns of each byte are marked, then row follows row, then the way back is gone.
+#[derive(Debug)]
+struct Comparison {
+    /// What the rows stand for, and the columns.
+    rows: Bytes,
+    columns: Bytes,
+    options: LcsOptions,
+    steps: Steps,
+    /// Columns marked, rows gone through, words of the row after them.
+    marked: usize,
+    row: usize,
+    word: usize,
+    carry: bool,
+    /// The rows so far, `row_bytes` each; none are kept for the length alone.
+    kept: Vec<u8>,
+    row_bytes: usize,
+    found: Vec<Match>,
+    /// How much of both strings is in front of the way back.
+    back: (usize, usize),
+}
+
+impl Comparison {
+    fn new(a: Bytes, b: Bytes, options: LcsOptions) -> Self {
+        // Without a way back the longer one lies along the words: the work is rows times words.
+        let (rows, columns) = if options.len && a.len() > b.len() { (b, a) } else { (a, b) };
+        let row_bytes = if options.len { 0 } else { columns.len().div_ceil(8) };
+        Comparison {
+            steps: Steps::new(if rows.len() < columns.len() { &rows } else { &columns }, columns.len()),
+            kept: Vec::with_capacity(rows.len() * row_bytes),
+            row_bytes,
+            back: (rows.len(), columns.len()),
+            rows,
+            columns,
+            options,
+            marked: 0,
+            row: 0,
+            word: 0,
+            carry: false,
+            found: Vec::new(),
+        }
+    }
+
+    /// Does `words` words of work. True at the end.
+    fn go_on(&mut self, mut words: usize) -> bool {
+        while self.marked < self.columns.len() {
+            if words == 0 {
+                return false;
             }
-        })
+            let end = self.columns.len().min(self.marked + words);
+            self.steps.mark(&self.columns[self.marked..end], self.marked);
+            words -= end - self.marked;
+            self.marked = end;
+        }
+        while self.row < self.rows.len() {
+            if words == 0 {
+                return false;
+            }
+            let end = self.steps.words().min(self.word + words);
+            self.carry = self.steps.advance(self.rows[self.row], self.word..end, self.carry);
+            // Even a row without words is some work.
+            words = words.saturating_sub((end - self.word).max(1));
+            self.word = end;
+            if end == self.steps.words() {
+                if self.row_bytes > 0 {
+                    self.steps.store(&mut self.kept, self.row_bytes);
+                }
+                (self.row, self.word, self.carry) = (self.row + 1, 0, false);
+            }
+        }
+        self.options.len || self.go_back(words)
+    }
+
+    /// Goes `steps` steps of the way back. True at its end.
+    fn go_back(&mut self, steps: usize) -> bool {
+        let (mut i, mut j) = self.back;
+        for _ in 0..steps {
+            if i == 0 || j == 0 {
+                break;
+            }
+            if self.rows[i - 1] == self.columns[j - 1] {
+                (i, j) = (i - 1, j - 1);
+                match self.found.last_mut() {
+                    Some(last) if (last.a, last.b) == (i + 1, j + 1) => *last = Match { a: i, b: j, len: last.len + 1 },
+                    _ => self.found.push(Match { a: i, b: j, len: 1 }),
+                }
+            } else if self.kept[(i - 1) * self.row_bytes + (j - 1) / 8] >> ((j - 1) % 8) & 1 == 1 {
+                // Without this column less is common, so it came from the row above.
+                i -= 1;
+            } else {
+                j -= 1;
+            }
+        }
+        self.back = (i, j);
+        i == 0 || j == 0
+    }
+
+    fn reply(&self) -> Reply<'static> {
+        match self.options {
+            LcsOptions { len: true, .. } => Reply::count(self.steps.count()),
+            LcsOptions { idx: true, .. } => described(&self.found, &self.options),
+            _ => {
+                let parts = self.found.iter().rev().map(|part| &self.rows[part.a..part.a + part.len]);
+                Reply::owned(parts.collect::<Vec<&[u8]>>().concat())
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Reply<'static> {
+        while !self.go_on(usize::MAX) {}
+        self.reply()
+    }
+}
+
+impl Task for Comparison {
+    fn advance(&mut self) -> Option<Done> {
+        self.go_on(LCS_WORDS_AT_ONCE_MAX).then(|| Done::Answer(self.reply()))
     }
 }
 
@@ -75,44 +195,8 @@ struct Match {
     len: usize,
 }
 
-/// Only the length.
-fn common_len(a: &[u8], b: &[u8]) -> usize {
-    // The longer one along the words: the work is rows times words.
-    let (rows, columns) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    let mut steps = Steps::new(rows, columns);
-    rows.iter().for_each(|byte| steps.advance(*byte));
-    steps.count()
-}
-
-/// The matches from the last to the first.
-fn matches(a: &[u8], b: &[u8]) -> Vec<Match> {
-    let mut steps = Steps::new(a, b);
-    let row_bytes = b.len().div_ceil(8);
-    let mut rows = Vec::with_capacity(a.len() * row_bytes);
-    for byte in a {
-        steps.advance(*byte);
-        steps.store(&mut rows, row_bytes);
-    }
-    let mut found: Vec<Match> = Vec::new();
-    let (mut i, mut j) = (a.len(), b.len());
-    while i > 0 && j > 0 {
-        if a[i - 1] == b[j - 1] {
-            (i, j) = (i - 1, j - 1);
-            match found.last_mut() {
-                Some(last) if (last.a, last.b) == (i + 1, j + 1) => *last = Match { a: i, b: j, len: last.len + 1 },
-                _ => found.push(Match { a: i, b: j, len: 1 }),
-            }
-        } else if rows[(i - 1) * row_bytes + (j - 1) / 8] >> ((j - 1) % 8) & 1 == 1 {
-            // Without this column less is common, so it came from the row above.
-            i -= 1;
-        } else {
-            j -= 1;
-        }
-    }
-    found
-}
-
 /// One row of step bits, inverted, and where each byte of the rows is among the columns.
+#[derive(Debug)]
 struct Steps {
     inverted: Vec<u64>,
     columns: usize,
@@ -123,39 +207,53 @@ struct Steps {
 }
 
 impl Steps {
-    /// The row above the first.
-    fn new(rows: &[u8], columns: &[u8]) -> Self {
-        let words = columns.len().div_ceil(64);
-        let mut steps =
-            Steps { inverted: vec![u64::MAX; words], columns: columns.len(), mask_of: [None; 256], masks: Vec::new() };
+    /// The row above the first; no column is marked yet. Only bytes of one of the strings can match, whichever is the
+    /// shorter.
+    fn new(shorter: &[u8], columns: usize) -> Self {
+        let words = columns.div_ceil(64);
+        let mut mask_of = [None; 256];
         let mut count: u16 = 0;
-        for byte in rows {
-            steps.mask_of[usize::from(*byte)].get_or_insert_with(|| {
+        for byte in shorter {
+            mask_of[usize::from(*byte)].get_or_insert_with(|| {
                 count += 1;
                 count - 1
             });
         }
-        steps.masks = vec![0; usize::from(count) * words];
-        for (column, byte) in columns.iter().enumerate() {
-            if let Some(mask) = steps.mask_of[usize::from(*byte)] {
-                steps.masks[usize::from(mask) * words + column / 64] |= 1 << (column % 64);
-            }
-        }
-        steps
+        let masks = vec![0; usize::from(count) * words];
+        // The row is written as the columns are marked: zeros cost nothing before they are touched.
+        Steps { inverted: vec![0; words], columns, mask_of, masks }
     }
 
-    /// Goes on to the row of a byte.
-    fn advance(&mut self, byte: u8) {
-        let Some(mask) = self.mask_of[usize::from(byte)] else { return };
-        let words = self.inverted.len();
-        let masks = &self.masks[usize::from(mask) * words..][..words];
-        let mut carry = false;
-        for (row, mask) in self.inverted.iter_mut().zip(masks) {
+    /// Words of a row.
+    fn words(&self) -> usize {
+        self.inverted.len()
+    }
+
+    /// Marks where bytes stand: `columns` from number `first` on.
+    fn mark(&mut self, columns: &[u8], first: usize) {
+        let words = self.words();
+        for (column, byte) in (first..).zip(columns) {
+            if column % 64 == 0 {
+                self.inverted[column / 64] = u64::MAX;
+            }
+            if let Some(mask) = self.mask_of[usize::from(*byte)] {
+                self.masks[usize::from(mask) * words + column / 64] |= 1 << (column % 64);
+            }
+        }
+    }
+
+    /// Goes on to the row of a byte, in a part of the words, with the carry into it; answers the carry out of it.
+    fn advance(&mut self, byte: u8, part: Range<usize>, mut carry: bool) -> bool {
+        let Some(mask) = self.mask_of[usize::from(byte)] else { return false };
+        let words = self.words();
+        let masks = &self.masks[usize::from(mask) * words..][part.clone()];
+        for (row, mask) in self.inverted[part].iter_mut().zip(masks) {
             let (sum, first) = row.overflowing_add(*row & mask);
             let (sum, second) = sum.overflowing_add(u64::from(carry));
             carry = first || second;
             *row = sum | (*row & !mask);
         }
+        carry
     }
 
     /// Appends the row to others.
@@ -212,6 +310,21 @@ mod tests {
         found
     }
 
+    /// The comparison, `words` words of work at a time.
+    fn compared(a: &[u8], b: &[u8], options: LcsOptions, words: usize) -> Comparison {
+        let mut comparison = Comparison::new(Bytes::copy_from_slice(a), Bytes::copy_from_slice(b), options);
+        while !comparison.go_on(words) {}
+        comparison
+    }
+
+    fn matches(a: &[u8], b: &[u8], words: usize) -> Vec<Match> {
+        compared(a, b, LcsOptions::default(), words).found
+    }
+
+    fn common_len(a: &[u8], b: &[u8], words: usize) -> usize {
+        compared(a, b, LcsOptions { len: true, ..LcsOptions::default() }, words).steps.count()
+    }
+
     #[test]
     fn step_bits_lead_to_the_matches_that_the_table_leads_to() {
         let mut random = fastrand::Rng::with_seed(7);
@@ -223,8 +336,8 @@ mod tests {
             };
             let (a, b) = (string(150), string(200));
             let wanted = by_definition(&a, &b);
-            assert_eq!(matches(&a, &b), wanted);
-            assert_eq!(common_len(&a, &b), wanted.iter().map(|part| part.len).sum::<usize>());
+            assert_eq!(matches(&a, &b, 1 + random.usize(..99)), wanted);
+            assert_eq!(common_len(&a, &b, 1 + random.usize(..99)), wanted.iter().map(|part| part.len).sum::<usize>());
         }
     }
 
@@ -232,9 +345,10 @@ mod tests {
     fn equal_strings_match_as_a_whole() {
         for len in [1, 63, 64, 65, 127, 128, 129, 1000] {
             let string: Vec<u8> = (0..len).map(|n| (n % 251) as u8).collect();
-            assert_eq!(matches(&string, &string), [Match { a: 0, b: 0, len }]);
-            assert_eq!(common_len(&string, &string), len);
-            assert_eq!(common_len(&string, b""), 0);
+            assert_eq!(matches(&string, &string, 7), [Match { a: 0, b: 0, len }]);
+            assert_eq!(common_len(&string, &string, 7), len);
+            assert_eq!(common_len(&string, b"", 7), 0);
+            assert_eq!(common_len(b"", &string, 7), 0);
         }
     }
 }

@@ -48,6 +48,7 @@ mod transactions;
 mod usage;
 mod value;
 mod watches;
+mod work;
 
 pub use caller::{Caller, Extras, ReplyMode, Transaction};
 pub use gate::{Executed, Handled};
@@ -55,8 +56,10 @@ pub use host::{ClientFacts, ClientId, CommandStats, Facts, Host, Now, ProcessReq
 pub use info::REDIS_VERSION;
 pub use settings::EngineSettings;
 pub use slow_log::Took;
+pub use work::Work;
 
 use crate::command::{Command, CommandId};
+use crate::limits::WORK_ATTEMPTS_MAX;
 use crate::reply::{CommandError, Reply};
 use crate::topics::{Glob, Patterns, Router};
 
@@ -133,6 +136,8 @@ struct Turn<'t, H> {
     now: Now,
     /// The surroundings.
     host: &'t mut H,
+    /// How often the command has begun anew, see [`work`].
+    attempt: u8,
 }
 
 impl Engine {
@@ -169,9 +174,10 @@ impl Engine {
     pub fn disconnect(&mut self, caller: &mut Caller) {
         self.watches.unwatch(caller);
         self.leave_everything(caller);
+        self.abandon_work(caller);
     }
 
-    /// Executes one command, whose words were read already.
+    /// Executes one command, whose words were read already, however long it takes.
     pub fn execute<'e, H: Host>(
         &'e mut self,
         caller: &mut Caller,
@@ -179,8 +185,20 @@ impl Engine {
         now: Now,
         host: &mut H,
     ) -> Reply<'e> {
+        self.attempt(caller, command, now, host, WORK_ATTEMPTS_MAX)
+    }
+
+    /// Executes one command; what takes long is left pending unless it has begun anew `attempt` times, see [`work`].
+    fn attempt<'e, H: Host>(
+        &'e mut self,
+        caller: &mut Caller,
+        command: &Command<'_>,
+        now: Now,
+        host: &mut H,
+        attempt: u8,
+    ) -> Reply<'e> {
         self.tracker = Tracker::new(now.unix_us, &self.settings.eviction);
-        let turn = &mut Turn { caller, now, host };
+        let turn = &mut Turn { caller, now, host, attempt };
         let reply = match command {
             Command::Append(append) => self.append(turn, append),
             Command::Auth(auth) => self.auth(turn, auth),

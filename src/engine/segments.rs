@@ -204,6 +204,17 @@ impl<T: Clone, N: Note> Segments<T, N> {
         self.slab.iter().flat_map(|segment| segment.table.iter())
     }
 
+    /// The entries of one segment, counted from 0, in no particular order; none past the last.
+    pub(crate) fn segment(&self, index: usize) -> impl Iterator<Item = &T> {
+        self.slab.get(index).into_iter().flat_map(|segment| segment.table.iter())
+    }
+
+    /// Whether nothing was changed in one of the two since one was cloned from the other. Cost: the number of segments.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let same = |(one, other): (&Segment<T, N>, &Segment<T, N>)| Rc::ptr_eq(&one.table, &other.table);
+        self.slab.len() == other.slab.len() && self.slab.iter().zip(&other.slab).all(same)
+    }
+
     /// An entry drawn uniformly. The expected number of tries is small at any filling, for sparse segments merge.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<&T> {
         let (index, bucket) = self.draw(rng)?;

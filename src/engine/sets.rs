@@ -3,6 +3,9 @@
 //! Invariant: no key holds an empty set; whatever takes the last member out deletes the key.
 //! Invariant: every source of a command is looked up and checked for its type, in order, before anything is changed.
 
+mod operation;
+mod tasks;
+
 use std::borrow::Borrow;
 
 use smallvec::SmallVec;
@@ -17,10 +20,12 @@ use crate::topics::Glob;
 
 use super::host::Host;
 use super::keyspace::HashedKey;
-use super::set::{Draws, Limits, Member, Rules, Set, intersect, intersection, subtract, unite};
+use super::set::{Draw, Draws, Limits, Member, Rules, Set, intersect, subtract, unite};
 use super::settings::NotifyFlags;
 use super::value::{Kind, Value};
 use super::{Engine, Turn};
+use operation::{Operation, all_there, minuend};
+use tasks::Wanted;
 
 /// Bytes that a member takes in a reply besides itself, at least: `$`, a digit and two line ends.
 const MEMBER_FRAME_BYTES: u64 = 6;
@@ -148,7 +153,15 @@ impl Engine {
             return Ok(popped.map_or(Reply::Nil, Reply::owned));
         };
         let Some(set) = set.filter(|_| count > 0) else { return Ok(empty_set()) };
-        let popped = set.pop_many(usize::try_from(count).unwrap_or(usize::MAX), &mut rng, &rules);
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if count < set.len()
+            && let Some(draw) = Draw::new(set, count, rng.fork(), rules)
+        {
+            let source = (key.bytes().into(), Some(Value::set(set.clone())));
+            let task = Box::new(tasks::Draws { draw, from: Some(key.bytes().into()) });
+            return Ok(self.work_off(turn, vec![source], task));
+        }
+        let popped = set.pop_many(count, &mut rng, &rules);
         let emptied = set.is_empty();
         self.members_left(turn, key, "spop", emptied);
         Ok(members_of(Collection::Set, popped))
@@ -159,16 +172,25 @@ impl Engine {
         turn: &mut Turn<'_, H>,
         srandmember: &Srandmember<'_>,
     ) -> Result<Reply<'_>, CommandError> {
-        let (key, mut rng) = (self.key(srandmember.key), self.random.fork());
+        let (key, rules, mut rng) = (self.key(srandmember.key), self.set_rules(), self.random.fork());
         let set = self.read_set(turn, key)?;
+        let wanted = srandmember.count.map_or(1, |count| usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX));
+        let draw = match (set, srandmember.count) {
+            (Some(set), Some(1..)) if wanted < set.len() => Draw::new(set, wanted, rng.fork(), rules),
+            _ => None,
+        };
+        if let Some(draw) = draw {
+            return Ok(self.work_off(turn, Vec::new(), Box::new(tasks::Draws { draw, from: None })));
+        }
+        // Looked up again, for while it is borrowed nothing can be begun.
+        let set = self.set_at(turn, key);
         let Some(count) = srandmember.count else {
             return Ok(set.and_then(|set| set.random(&mut rng)).map_or(Reply::Nil, |member| Reply::Bulk(text(member))));
         };
         let Some(set) = set.filter(|_| count != 0) else { return Ok(Reply::Array(Vec::new())) };
-        let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
         if count < 0 {
             refuse_monster(set, wanted)?;
-            return Ok(Reply::Members(Collection::Array, Box::new(Draws::new(set, wanted, rng))));
+            return Ok(Reply::Stream(Collection::Array, Box::new(Draws::new(set, wanted, rng.u64(..)))));
         }
         if wanted >= set.len() {
             return Ok(members_of(Collection::Array, set));
@@ -184,7 +206,10 @@ impl Engine {
         sinter: &Sinter<'_>,
     ) -> Result<Reply<'_>, CommandError> {
         let hasher = self.hasher;
-        let Some(sets) = all_there(self.sources(turn, sinter.keys)?) else { return Ok(empty_set()) };
+        if let Some(reply) = self.combine_slowly(turn, sinter.keys, Operation::Intersection, &Wanted::Members)? {
+            return Ok(reply);
+        }
+        let Some(sets) = all_there(&self.found(turn, sinter.keys)) else { return Ok(empty_set()) };
         if let [only] = sets[..] {
             return Ok(all_of(only));
         }
@@ -203,7 +228,11 @@ impl Engine {
             None | Some(0) => usize::MAX,
             Some(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
         };
-        let Some(sets) = all_there(self.sources(turn, sintercard.keys)?) else { return Ok(Reply::Integer(0)) };
+        let operation = Operation::SharedCount { limit };
+        if let Some(reply) = self.combine_slowly(turn, sintercard.keys, operation, &Wanted::Count)? {
+            return Ok(reply);
+        }
+        let Some(sets) = all_there(&self.found(turn, sintercard.keys)) else { return Ok(Reply::Integer(0)) };
         Ok(Reply::count(intersect(&sets, limit, &hasher, |_| {}).members))
     }
 
@@ -212,10 +241,7 @@ impl Engine {
         turn: &mut Turn<'_, H>,
         sinterstore: &Sinterstore<'_>,
     ) -> Result<Reply<'_>, CommandError> {
-        let rules = self.set_rules();
-        let sets = all_there(self.sources(turn, sinterstore.keys)?);
-        let shared = sets.map(|sets| intersection(&sets, &rules)).unwrap_or_default();
-        Ok(self.store_set(turn, sinterstore.destination, shared, "sinterstore"))
+        self.store_combined(turn, Operation::Intersection, sinterstore.keys, sinterstore.destination, "sinterstore")
     }
 
     pub(super) fn sunion<H: Host>(
@@ -224,7 +250,10 @@ impl Engine {
         sunion: &Sunion<'_>,
     ) -> Result<Reply<'_>, CommandError> {
         let rules = self.set_rules();
-        let sets: SmallVec<[&Set; 8]> = self.sources(turn, sunion.keys)?.into_iter().flatten().collect();
+        if let Some(reply) = self.combine_slowly(turn, sunion.keys, Operation::Union, &Wanted::Members)? {
+            return Ok(reply);
+        }
+        let sets: SmallVec<[&Set; 8]> = self.found(turn, sunion.keys).into_iter().flatten().collect();
         Ok(match sets[..] {
             [] => empty_set(),
             [only] => all_of(only),
@@ -237,12 +266,7 @@ impl Engine {
         turn: &mut Turn<'_, H>,
         sunionstore: &Sunionstore<'_>,
     ) -> Result<Reply<'_>, CommandError> {
-        let rules = self.set_rules();
-        let union = {
-            let sets: SmallVec<[&Set; 8]> = self.sources(turn, sunionstore.keys)?.into_iter().flatten().collect();
-            unite(&sets, &rules)
-        };
-        Ok(self.store_set(turn, sunionstore.destination, union, "sunionstore"))
+        self.store_combined(turn, Operation::Union, sunionstore.keys, sunionstore.destination, "sunionstore")
     }
 
     pub(super) fn sdiff<H: Host>(
@@ -251,7 +275,10 @@ impl Engine {
         sdiff: &Sdiff<'_>,
     ) -> Result<Reply<'_>, CommandError> {
         let rules = self.set_rules();
-        let sources = self.sources(turn, sdiff.keys)?;
+        if let Some(reply) = self.combine_slowly(turn, sdiff.keys, Operation::Difference, &Wanted::Members)? {
+            return Ok(reply);
+        }
+        let sources = self.found(turn, sdiff.keys);
         let Some((first, others)) = minuend(&sources) else { return Ok(empty_set()) };
         Ok(match others[..] {
             [] => all_of(first),
@@ -264,12 +291,7 @@ impl Engine {
         turn: &mut Turn<'_, H>,
         sdiffstore: &Sdiffstore<'_>,
     ) -> Result<Reply<'_>, CommandError> {
-        let rules = self.set_rules();
-        let difference = {
-            let sources = self.sources(turn, sdiffstore.keys)?;
-            minuend(&sources).map(|(first, others)| subtract(first, &others, &rules)).unwrap_or_default()
-        };
-        Ok(self.store_set(turn, sdiffstore.destination, difference, "sdiffstore"))
+        self.store_combined(turn, Operation::Difference, sdiffstore.keys, sdiffstore.destination, "sdiffstore")
     }
 
     pub(super) fn sscan<H: Host>(
@@ -284,6 +306,10 @@ impl Engine {
         let options = ScanOptions::of_members(sscan.options)?;
         let glob = options.pattern.map(Glob::new).filter(|glob| !glob.is_all());
         let count = usize::try_from(options.count).unwrap_or(usize::MAX);
+        if let Some((members, next)) = set.freeze_page(sscan.cursor, count) {
+            let page = tasks::MatchingMembers { members, glob, start: (sscan.cursor, hasher) };
+            return Ok(Reply::Stream(Collection::Page(next), Box::new(page)));
+        }
         let mut items = Vec::new();
         let cursor = set.page(sscan.cursor, count, &hasher, |member| {
             if glob.as_ref().is_none_or(|glob| member.with_bytes(|bytes| glob.matches(bytes))) {
@@ -302,22 +328,71 @@ impl Engine {
         Rules { limits, hasher: self.hasher }
     }
 
-    /// The sets at `keys`, none where a key is absent.
+    /// Looks up every source and checks its type.
     ///
     /// # Errors
     /// A key holds another type; keys after it were not looked at.
-    fn sources<H: Host>(
+    fn check_sources<H: Host>(&mut self, turn: &mut Turn<'_, H>, keys: Args<'_>) -> Result<(), CommandError> {
+        for key in keys.iter() {
+            let key = self.key(key);
+            self.read_set(turn, key)?;
+        }
+        Ok(())
+    }
+
+    /// The set at a key that was checked.
+    fn set_at<H: Host>(&self, turn: &Turn<'_, H>, key: HashedKey<'_>) -> Option<&Set> {
+        self.databases[usize::from(turn.caller.db)].get(key, turn.now.unix_ms()).and_then(Value::as_set)
+    }
+
+    /// The sets at keys that were checked, none where a key is absent.
+    fn found<H: Host>(&self, turn: &Turn<'_, H>, keys: Args<'_>) -> SmallVec<[Option<&Set>; 8]> {
+        keys.iter().map(|key| self.set_at(turn, self.key(key))).collect()
+    }
+
+    /// Stores what sets make together.
+    fn store_combined<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        operation: Operation,
+        keys: Args<'_>,
+        destination: &[u8],
+        event: &'static str,
+    ) -> Result<Reply<'_>, CommandError> {
+        let wanted = Wanted::Stored(destination.into(), event);
+        if let Some(reply) = self.combine_slowly(turn, keys, operation, &wanted)? {
+            return Ok(reply);
+        }
+        let result = operation.at_once(&self.found(turn, keys), &self.set_rules());
+        Ok(self.store_set(turn, destination, result, event))
+    }
+
+    /// Checks the sources and, when there is much to be walked over, begins to put them together.
+    ///
+    /// # Errors
+    /// A key holds another type; keys after it were not looked at.
+    fn combine_slowly<H: Host>(
         &mut self,
         turn: &mut Turn<'_, H>,
         keys: Args<'_>,
-    ) -> Result<SmallVec<[Option<&Set>; 8]>, CommandError> {
-        let keys: SmallVec<[HashedKey<'_>; 8]> = keys.iter().map(|key| self.key(key)).collect();
-        for key in &keys {
-            self.read_set(turn, *key)?;
+        operation: Operation,
+        wanted: &Wanted,
+    ) -> Result<Option<Reply<'static>>, CommandError> {
+        self.check_sources(turn, keys)?;
+        let sets = self.found(turn, keys);
+        if !operation.is_long(&sets) {
+            return Ok(None);
         }
-        // Looked up again, for while one set is borrowed no other key can be expired.
-        let (database, now_ms) = (&self.databases[usize::from(turn.caller.db)], turn.now.unix_ms());
-        Ok(keys.into_iter().map(|key| database.get(key, now_ms).and_then(Value::as_set)).collect())
+        let sources = match wanted {
+            Wanted::Members | Wanted::Count => Vec::new(),
+            Wanted::Stored(..) => {
+                let held = sets.iter().map(|set| set.map(|set| Value::set(set.clone())));
+                keys.iter().map(Box::from).zip(held).collect()
+            }
+        };
+        let algebra = operation.begin(&sets, self.set_rules());
+        drop(sets);
+        Ok(Some(self.work_off(turn, sources, Box::new(tasks::Combine { algebra, wanted: wanted.clone() }))))
     }
 
     /// Adds a key that is known to be absent.
@@ -339,8 +414,19 @@ impl Engine {
         }
     }
 
+    /// Makes `left` what is left of a set that members were popped from.
+    pub(super) fn keep_members<H: Host>(&mut self, turn: &mut Turn<'_, H>, key: &[u8], left: Set) {
+        let key = self.key(key);
+        let emptied = left.is_empty();
+        if let Ok(Some(set)) = self.write_set(turn, key) {
+            let before = std::mem::replace(set, left);
+            self.dispose(Value::set(before));
+            self.members_left(turn, key, "spop", emptied);
+        }
+    }
+
     /// Makes `result` what the key holds, whatever it held; an empty one deletes the key. Answers its size.
-    fn store_set<H: Host>(
+    pub(super) fn store_set<H: Host>(
         &mut self,
         turn: &mut Turn<'_, H>,
         destination: &[u8],
@@ -380,7 +466,7 @@ fn all_of(set: &Set) -> Reply<'_> {
 }
 
 /// The answer that holds a set: one of the engine's, or one made for its answer.
-fn members_of<'e>(collection: Collection, set: impl Borrow<Set> + Members + 'e) -> Reply<'e> {
+pub(super) fn members_of<'e>(collection: Collection, set: impl Borrow<Set> + Members + 'e) -> Reply<'e> {
     match set.borrow().freeze() {
         Some(frozen) => Reply::Stream(collection, Box::new(frozen)),
         None => Reply::Members(collection, Box::new(set)),
@@ -392,17 +478,6 @@ fn text(member: Member<'_>) -> Text<'_> {
         Member::Integer(_) => Text::Owned(member.with_bytes(<[u8]>::to_vec)),
         Member::Bytes(bytes) => Text::Borrowed(bytes),
     }
-}
-
-/// The sets, unless one is absent.
-fn all_there(sources: SmallVec<[Option<&Set>; 8]>) -> Option<SmallVec<[&Set; 8]>> {
-    sources.into_iter().collect()
-}
-
-/// What is subtracted from, and what is subtracted; none when there is nothing to subtract from.
-fn minuend<'s>(sources: &[Option<&'s Set>]) -> Option<(&'s Set, SmallVec<[&'s Set; 8]>)> {
-    let (first, others) = sources.split_first()?;
-    Some(((*first)?, others.iter().copied().flatten().collect()))
 }
 
 /// Refuses to draw so many members that the reply would be a burden for everybody, judged by the members' mean length.
@@ -432,14 +507,5 @@ mod tests {
         for (set, count) in [(&short, 10_000_000), (&long, 70_000), (&short, usize::MAX)] {
             assert!(matches!(refuse_monster(set, count), Err(CommandError::ReplyTooLarge { .. })), "{count}");
         }
-    }
-
-    #[test]
-    fn nothing_is_subtracted_from_an_absent_set() {
-        let (one, other) = (Set::new(), Set::new());
-        assert!(minuend(&[None, Some(&one)]).is_none());
-        assert!(minuend(&[]).is_none());
-        let (first, others) = minuend(&[Some(&one), None, Some(&other)]).expect("a first set");
-        assert!(std::ptr::eq(first, &one) && others.len() == 1);
     }
 }

@@ -133,6 +133,25 @@ impl Value {
         Value(Form::Set(Box::new(set)))
     }
 
+    /// Whether one of the two is a clone of the other and neither was changed since; of small values, whether they are
+    /// equal.
+    pub(crate) fn is(&self, other: &Value) -> bool {
+        match (&self.0, &other.0) {
+            (Form::Grown(one), Form::Grown(other)) => Arc::ptr_eq(one, other),
+            (Form::Set(one), Form::Set(other)) => one.is(other),
+            (Form::Set(_) | Form::Grown(_), _) | (_, Form::Set(_) | Form::Grown(_)) => false,
+            _ => self.as_string() == other.as_string(),
+        }
+    }
+
+    /// The byte string by handle, a copy of it when it is small; none when it is another type.
+    pub(crate) fn share(&self) -> Option<Bytes> {
+        match &self.0 {
+            Form::Grown(bytes) => Some(Bytes::from_owner(Share(Arc::clone(bytes)))),
+            _ => self.as_string().map(|bytes| Bytes::copy_from_slice(&bytes)),
+        }
+    }
+
     /// Its type.
     pub(crate) fn kind(&self) -> Kind {
         match &self.0 {

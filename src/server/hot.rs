@@ -128,14 +128,14 @@ impl Inner {
     /// Reads from a session that may be read now.
     fn read_now(&self, subscriber: SubscriberId, buf: &mut [u8]) -> Option<std::io::Result<usize>> {
         let session = self.table.sessions.get(subscriber.0 as usize)?;
-        let reads = session.state == State::Open && !session.inbox.more && session.telling.is_none();
+        let reads = session.state == State::Open && !session.inbox.more && !session.is_busy();
         (reads && session.outbox.bytes() < OUTBOX_PAUSE_BYTES).then(|| session.stream.try_read(buf))
     }
 
     /// Lets the session's task go on with what a turn has left.
     fn hand_over(&self, subscriber: SubscriberId) {
         let Some(session) = self.table.sessions.get(subscriber.0 as usize) else { return };
-        if session.inbox.more || session.telling.is_some() {
+        if session.inbox.more || session.is_busy() {
             session.waker.iter().for_each(std::task::Waker::wake_by_ref);
         }
     }

@@ -162,6 +162,7 @@ fn admit(shared: &Rc<Shared>, stream: Stream, peer: Peer) {
         decoder: Default::default(),
         inbox: Default::default(),
         outbox: Default::default(),
+        working: None,
         telling: None,
         stream,
         peer,

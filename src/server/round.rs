@@ -7,7 +7,7 @@ use crate::limits::{INBOX_UNAUTHENTICATED_BYTES_MAX, OUTBOX_UNAUTHENTICATED_BYTE
 
 use super::outbox::Flushed;
 use super::session::State;
-use super::turn::{Arrival, TurnEnd, turn};
+use super::turn::{Arrival, TurnEnd, go_on, turn};
 use super::{Inner, Shared, log};
 
 impl Shared {
@@ -46,6 +46,19 @@ impl Shared {
         let inner = &mut *self.inner.borrow_mut();
         let started = inner.begin_round();
         inner.turn_over_inbox(subscriber, started);
+        inner.finish_round(self);
+    }
+
+    /// Goes on with the session's long command.
+    pub(super) fn go_on(&self, subscriber: SubscriberId) {
+        self.count_activity();
+        let inner = &mut *self.inner.borrow_mut();
+        let started = inner.begin_round();
+        go_on(&mut inner.engine, &mut inner.table, subscriber, started);
+        if let Some(session) = inner.table.sessions.get_mut(subscriber.0 as usize) {
+            // Requests may have waited for it.
+            session.inbox.more |= !session.is_busy();
+        }
         inner.finish_round(self);
     }
 

@@ -41,6 +41,10 @@ fn step(shared: &Shared, subscriber: SubscriberId, id: ClientId, context: &mut C
                 shared.turn_again(subscriber);
                 return Poll::Ready(Next::Yield);
             }
+            Readiness::Works => {
+                shared.go_on(subscriber);
+                return Poll::Ready(Next::Yield);
+            }
             Readiness::Tells => {
                 shared.tell(subscriber);
                 return Poll::Ready(Next::Yield);
@@ -71,6 +75,8 @@ enum Readiness {
     Reads,
     /// Execute what it has read already.
     More,
+    /// Go on with a long command.
+    Works,
     /// Tell more of a long reply.
     Tells,
     /// Send more, once others had their turn.
@@ -112,6 +118,7 @@ impl Shared {
             State::Draining if session.outbox.is_empty() => Readiness::Over,
             State::Draining | State::Paused => Readiness::Waits,
             State::Open if session.outbox.bytes() >= OUTBOX_PAUSE_BYTES => Readiness::Waits,
+            State::Open if session.working.is_some() => Readiness::Works,
             State::Open if session.telling.is_some() => match session.outbox.bytes() >= OUTBOX_BUFFER_BYTES {
                 true => Readiness::Waits,
                 false => Readiness::Tells,

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::task::Waker;
+use std::time::Duration;
 
 use crate::command::Spec;
 use crate::engine::{Caller, ClientFacts, ClientId, SubscriberId};
@@ -29,6 +30,9 @@ pub(super) struct Session {
     pub(super) decoder: Decoder,
     pub(super) inbox: Inbox,
     pub(super) outbox: Outbox,
+    /// How long the command under way has run so far, see [`crate::engine::Work`]; no other request is executed before
+    /// its end.
+    pub(super) working: Option<Duration>,
     /// A long reply under way; no other request is executed before its end.
     pub(super) telling: Option<Box<Telling>>,
     pub(super) stream: Stream,
@@ -133,6 +137,11 @@ impl Session {
     /// Unsent bytes, those behind a reply under way included.
     pub(super) fn unsent_bytes(&self) -> usize {
         self.outbox.bytes() + self.telling.as_ref().map_or(0, |telling| telling.behind.bytes())
+    }
+
+    /// Whether a command or its reply is under way, so that no other can be executed.
+    pub(super) fn is_busy(&self) -> bool {
+        self.working.is_some() || self.telling.is_some()
     }
 
     /// Where a push goes.

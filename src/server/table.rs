@@ -55,6 +55,13 @@ pub(super) struct Pause {
     pub(super) all: bool,
 }
 
+impl Pause {
+    /// Whether it holds a command back, which may write or not.
+    pub(super) fn holds(&self, writes: bool, now: Now) -> bool {
+        self.until_ms > now.unix_ms() && (self.all || writes)
+    }
+}
+
 /// The session whose turn runs.
 struct Running {
     subscriber: SubscriberId,

@@ -2,11 +2,12 @@
 //!
 //! Invariant: replies stand in the order of their requests, and a push to the caller's own session right after the
 //! reply of the command that caused it, before the next command runs.
+//! Invariant: while a command is worked off slice by slice the session executes no other.
 
 use std::time::{Duration, Instant};
 
 use crate::command::{Args, CommandId, Flags, OwnedArgs, Request, Span, Spec};
-use crate::engine::{Caller, Engine, Executed, Handled, Now, ReplyMode, SubscriberId, Took};
+use crate::engine::{Caller, Engine, Executed, Handled, Now, SubscriberId, Took};
 use crate::limits::{OUTBOX_PAUSE_BYTES, TURN_COMMANDS_MAX, TURN_US_MAX};
 use crate::protocol::ProtocolError;
 use crate::protocol::resp::reply::{Streamed, encode, protocol_error};
@@ -58,8 +59,8 @@ enum Stop {
     Later,
     /// CLIENT PAUSE holds the next command back.
     Paused,
-    /// A long reply is under way.
-    Tells,
+    /// A long command or its reply is under way.
+    Busy,
     /// The session ends; what follows is ignored.
     Ends,
 }
@@ -77,19 +78,40 @@ pub(super) struct Arrival<'a> {
 /// Runs one turn of a session.
 pub(super) fn turn(engine: &mut Engine, table: &mut Table, window: &mut Window, arrival: Arrival<'_>) -> TurnEnd {
     let Arrival { subscriber, bytes, started } = arrival;
-    let Some((caller, outbox)) = table.begin_turn(subscriber) else {
-        return TurnEnd { consumed: bytes.len(), more: false };
-    };
-    let Some(session) = table.sessions.get_mut(subscriber.0 as usize) else {
-        return TurnEnd { consumed: bytes.len(), more: false };
-    };
-    let mut decoder = std::mem::take(&mut session.decoder);
-    let inbox_bytes = bytes.len();
+    let end = run(engine, table, subscriber, (bytes.len(), started), |run| {
+        let session = run.table.sessions.get_mut(subscriber.0 as usize);
+        let mut decoder = session.map(|session| std::mem::take(&mut session.decoder)).unwrap_or_default();
+        let end = run.windows(&mut decoder, window, bytes);
+        if let Some(session) = run.table.sessions.get_mut(subscriber.0 as usize) {
+            session.decoder = decoder;
+        }
+        end
+    });
+    end.unwrap_or(TurnEnd { consumed: bytes.len(), more: false })
+}
+
+/// Goes on with the session's command under way for as long as a turn may take.
+pub(super) fn go_on(engine: &mut Engine, table: &mut Table, subscriber: SubscriberId, started: Instant) {
+    let waiting = table.sessions.get(subscriber.0 as usize).map_or(0, |session| session.inbox.len());
+    run(engine, table, subscriber, (waiting, started), |run| run.go_on());
+}
+
+/// Lends a session's parts to `body`; none when there is no such session.
+fn run<R>(
+    engine: &mut Engine,
+    table: &mut Table,
+    subscriber: SubscriberId,
+    (inbox_bytes, started): (usize, Instant),
+    body: impl FnOnce(&mut Run<'_>) -> R,
+) -> Option<R> {
+    let (caller, outbox) = table.begin_turn(subscriber)?;
+    let working = table.sessions.get_mut(subscriber.0 as usize)?.working.take();
     let mut run = Run {
         engine,
         table,
         caller,
         outbox,
+        working,
         telling: None,
         subscriber,
         inbox_bytes,
@@ -98,15 +120,15 @@ pub(super) fn turn(engine: &mut Engine, table: &mut Table, window: &mut Window, 
         last: None,
         meter: Meter::new(started),
     };
-    let end = run.windows(&mut decoder, window, bytes);
+    let result = body(&mut run);
     run.meter.settle(&mut run.table.stats);
-    let Run { caller, outbox, telling, last, .. } = run;
+    let Run { table, caller, outbox, working, telling, last, .. } = run;
     let closing = caller.closing;
     let unsent = outbox.bytes();
     let executed = table.executed_in_turn();
     table.end_turn(subscriber, caller, outbox);
     if let Some(session) = table.sessions.get_mut(subscriber.0 as usize) {
-        session.decoder = decoder;
+        session.working = working;
         session.telling = telling;
         session.commands += executed;
         session.active_ms = table.now.unix_us / 1000;
@@ -119,7 +141,7 @@ pub(super) fn turn(engine: &mut Engine, table: &mut Table, window: &mut Window, 
     if unsent > 0 {
         table.check_output(subscriber, unsent);
     }
-    end
+    Some(result)
 }
 
 /// One turn while it runs.
@@ -128,6 +150,8 @@ struct Run<'r> {
     table: &'r mut Table,
     caller: Caller,
     outbox: Outbox,
+    /// How long the command under way, which ends this turn, has run so far.
+    working: Option<Duration>,
     /// The long reply that ends this turn.
     telling: Option<Box<Telling>>,
     subscriber: SubscriberId,
@@ -180,9 +204,7 @@ impl Run<'_> {
     fn request(&mut self, window: &Window, bytes: &[u8], at: usize) -> Option<Stop> {
         let request = window.request(bytes, at);
         if self.is_paused(&request) {
-            if let Some(session) = self.table.sessions.get_mut(self.subscriber.0 as usize) {
-                session.state = State::Paused;
-            }
+            self.hold_back();
             return Some(Stop::Paused);
         }
         self.run(&request);
@@ -190,8 +212,8 @@ impl Run<'_> {
         if self.caller.closing || self.is_doomed() {
             return Some(Stop::Ends);
         }
-        if self.telling.is_some() {
-            return Some(Stop::Tells);
+        if self.telling.is_some() || self.working.is_some() {
+            return Some(Stop::Busy);
         }
         let spent = self.commands >= TURN_COMMANDS_MAX || self.outbox.bytes() >= OUTBOX_PAUSE_BYTES;
         // The clock is looked at now and then only: a look costs as much as a small command.
@@ -212,20 +234,14 @@ impl Run<'_> {
             book(self.table, spec, executed, &reply);
         }
         count_error(self.table, &reply);
-        let silent = matches!(self.caller.replies, ReplyMode::Off | ReplyMode::Skip);
-        let has_queue = matches!(reply, Reply::Exec(_));
-        match reply.into_stream() {
-            Ok((collection, pieces)) if !silent => {
-                let reply = Streamed::new(collection, pieces, self.caller.resp);
-                self.telling = Some(Box::new(Telling { reply, behind: Outbox::default() }));
-            }
-            Ok(_) => {}
-            Err(reply) => {
-                if !silent || matches!(reply, Reply::Confirmations(_)) {
-                    encode(&reply, self.caller.resp, &mut self.outbox);
-                }
-            }
+        if let (Reply::Pending, Some(begun)) = (&reply, begun) {
+            self.working = Some(begun.elapsed());
+            self.meter.skip(&mut self.table.stats);
+            return;
         }
+        let silent = self.caller.replies.is_silent();
+        let has_queue = matches!(reply, Reply::Exec(_));
+        self.telling = answer(reply, silent, self.caller.resp, &mut self.outbox);
         if has_queue {
             self.run_queue(now, silent);
         }
@@ -240,11 +256,50 @@ impl Run<'_> {
             }
             _ => self.meter.skip(&mut self.table.stats),
         }
+        self.end_command();
+    }
+
+    /// What follows every command's reply.
+    fn end_command(&mut self) {
         match &mut self.telling {
             Some(telling) => telling.behind.append(&mut self.table.own),
             None => self.outbox.append(&mut self.table.own),
         }
         self.caller.replies = self.caller.replies.after_command();
+    }
+
+    /// Goes on with the command under way.
+    fn go_on(&mut self) {
+        let spent = self.working.take().unwrap_or_default();
+        let Some(stores) = self.caller.work.as_ref().map(|work| work.stores()) else { return };
+        if self.table.pause.as_ref().is_some_and(|pause| pause.holds(stores, self.table.now)) {
+            self.working = Some(spent);
+            return self.hold_back();
+        }
+        let silent = self.caller.replies.is_silent();
+        let (spec, args) = loop {
+            if let Some((spec, args, reply)) = self.engine.go_on(&mut self.caller, self.table.now, self.table) {
+                self.table.stats.command(spec.counted_as().id).failed += u64::from(matches!(reply, Reply::Error(_)));
+                count_error(self.table, &reply);
+                self.telling = answer(reply, silent, self.caller.resp, &mut self.outbox);
+                break (spec.counted_as(), args);
+            }
+            if self.started.elapsed().as_micros() as u64 >= TURN_US_MAX {
+                self.working = Some(spent + self.started.elapsed());
+                return;
+            }
+        };
+        let spent = spent + self.started.elapsed();
+        self.table.stats.book_time(spec.id, spent, 1);
+        self.note(spec, args.as_args(), Some(spent));
+        self.end_command();
+    }
+
+    /// CLIENT PAUSE holds the session's next step back.
+    fn hold_back(&mut self) {
+        if let Some(session) = self.table.sessions.get_mut(self.subscriber.0 as usize) {
+            session.state = State::Paused;
+        }
     }
 
     fn run_queue(&mut self, now: Now, silent: bool) {
@@ -303,8 +358,7 @@ impl Run<'_> {
 
     fn is_paused(&self, request: &Request<'_>) -> bool {
         let Some(pause) = self.table.pause else { return false };
-        let holds = pause.until_ms > self.table.now.unix_ms() && (pause.all || self.may_write(request));
-        holds && self.engine.admits(&self.caller, request)
+        pause.holds(self.may_write(request), self.table.now) && self.engine.admits(&self.caller, request)
     }
 
     /// Whether a request could change data or publish, now or through the transaction it executes.
@@ -365,6 +419,23 @@ impl Window {
             None => Args::new(bytes, &self.spans[entry.first..entry.last]),
         };
         Request { args, spec: entry.spec.clone() }
+    }
+}
+
+/// Writes a reply, or begins to tell one that is long.
+fn answer(reply: Reply<'_>, silent: bool, resp: u8, outbox: &mut Outbox) -> Option<Box<Telling>> {
+    match reply.into_stream() {
+        Ok(_) if silent => None,
+        Ok((collection, pieces)) => {
+            let reply = Streamed::new(collection, pieces, resp);
+            Some(Box::new(Telling { reply, behind: Outbox::default() }))
+        }
+        Err(reply) => {
+            if !silent || matches!(reply, Reply::Confirmations(_)) {
+                encode(&reply, resp, outbox);
+            }
+            None
+        }
     }
 }
 

@@ -46,7 +46,7 @@ pub fn present(path: &Path) -> Need {
 }
 
 /// A program found on the search path.
-fn on_path(program: &str) -> Need {
+pub fn on_path(program: &str) -> Need {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&folders).any(|folder| folder.join(program).exists());
     Need::Present(if found { Ok(()) } else { Err(format!("{program} is not installed")) })

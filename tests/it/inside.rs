@@ -13,7 +13,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use goblin::command::{Args, Request, Spec};
 use goblin::engine::{
     Caller, ClientFacts, ClientId, CommandStats, Engine, EngineSettings, Executed, Facts, Handled, Host, Now,
-    ProcessRequest, ReplyMode, SubscriberId, Taken, Took,
+    ProcessRequest, SubscriberId, Taken, Took,
 };
 use goblin::protocol::resp::reply::{encode, protocol_error, push};
 use goblin::protocol::resp::{Decoded, Decoder, Limits};
@@ -184,10 +184,17 @@ impl Surroundings {
         let request = Request::resolve(args);
         let began = Instant::now();
         let Handled { executed, reply } = engine.handle(caller, &request, now, self);
-        let silent = matches!(caller.replies, ReplyMode::Off | ReplyMode::Skip);
+        let silent = caller.replies.is_silent();
         let confirms = matches!(reply, Reply::Confirmations(_));
         encode(&reply, caller.resp, &mut replies);
-        if matches!(reply, Reply::Exec(_)) {
+        if matches!(reply, Reply::Pending) {
+            drop(reply);
+            while caller.work.is_some() {
+                if let Some((_, _, reply)) = engine.go_on(caller, now, self) {
+                    encode(&reply, caller.resp, &mut replies);
+                }
+            }
+        } else if matches!(reply, Reply::Exec(_)) {
             drop(reply);
             loop {
                 let began = Instant::now();

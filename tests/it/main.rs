@@ -40,6 +40,8 @@ mod examples;
 mod introspection;
 // Commands about keys of any type.
 mod keys;
+// Commands worked off between the turns of others.
+mod long;
 // The memory limit.
 mod memory;
 // RENAME, COPY, MOVE, and the use of keys.
@@ -60,6 +62,8 @@ mod process;
 mod pubsub;
 // SADD to SSCAN.
 mod sets;
+// Completions and manual pages.
+mod shells;
 // Replies told piece by piece.
 mod streams;
 // SET, GET, counters, parts of strings.
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
     examples::tests(&mut suite);
     introspection::tests(&mut suite);
     keys::tests(&mut suite);
+    long::tests(&mut suite);
     memory::tests(&mut suite);
     moves::tests(&mut suite);
     pause::tests(&mut suite);
@@ -99,6 +104,7 @@ fn main() -> ExitCode {
     process::tests(&mut suite);
     pubsub::tests(&mut suite);
     sets::tests(&mut suite);
+    shells::tests(&mut suite);
     streams::tests(&mut suite);
     strings::tests(&mut suite);
     terminal::tests(&mut suite);

@@ -51,6 +51,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Packages that may be named in these places only; a place is a file or, with a slash at its end, a folder.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["src/app/"]),
+    ("clap_complete", &["src/app/completions.rs"]),
+    ("clap_mangen", &["src/app/manual.rs"]),
     ("rustix", &["src/app/watch.rs", "src/app/password.rs"]),
     ("signal_hook", &["src/app/watch.rs"]),
     ("serde_json", &["src/app/show/"]),
@@ -78,7 +80,7 @@ const LONG_FILES: &[(&str, usize)] = &[];
 const LONG_FUNCTIONS: &[(&str, usize)] = &[];
 
 /// Functions that are one table: a line per command, a line per error. These grow with what they list.
-const TABLES: &[&str] = &["src/engine/mod.rs::execute", "src/reply.rs::text"];
+const TABLES: &[&str] = &["src/engine/mod.rs::attempt", "src/reply.rs::text"];
 
 /// Where unsafe code may be.
 const UNSAFE_HOMES: &[&str] = &["src/shm/", "src/engine/set/table", "src/bus/log.rs"];

@@ -2,7 +2,6 @@
 //!
 //! Deliberately unknown here: keys, and how ranges are written.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::command::BitopOperation;
@@ -84,20 +83,19 @@ impl<'b> Parts<'b> {
     }
 }
 
-/// The combination of at least one string, each followed by zeros up to `len`, the length of the longest.
-pub(super) fn combine(operation: BitopOperation, sources: &[Cow<'_, [u8]>], len: usize) -> Vec<u8> {
-    let mut result = vec![0; len];
+/// A part of the combination of at least one string, each followed by zeros, from byte `start` on; `result` is zeros at
+/// first.
+pub(super) fn combine(operation: BitopOperation, sources: &[impl AsRef<[u8]>], start: usize, result: &mut [u8]) {
     let mut twice = Vec::new();
     for (index, block) in result.chunks_mut(BLOCK_BYTES).enumerate() {
-        let (start, len) = (index * BLOCK_BYTES, block.len());
+        let (start, len) = (start + index * BLOCK_BYTES, block.len());
         // Of each source what lies in this block.
         let parts = sources.iter().map(|source| {
-            let source = source.get(start..).unwrap_or_default();
+            let source = source.as_ref().get(start..).unwrap_or_default();
             &source[..source.len().min(len)]
         });
         combine_block(operation, block, parts, &mut twice);
     }
-    result
 }
 
 fn combine_block<'s>(
@@ -219,17 +217,22 @@ mod tests {
         for round in 0..100 {
             let len_max = if round % 10 == 0 { 2 * BLOCK_BYTES + 9 } else { 60 };
             let sources: Vec<Vec<u8>> = (0..random.usize(2..6)).map(|_| random_bytes(&mut random, len_max)).collect();
-            let borrowed: Vec<Cow<'_, [u8]>> = sources.iter().map(|source| Cow::Borrowed(&source[..])).collect();
             let len = sources.iter().map(Vec::len).max().unwrap_or(0);
             let column = |index: usize| -> Vec<u8> {
                 sources.iter().map(|source| source.get(index).copied().unwrap_or(0)).collect()
             };
             for (operation, by_byte) in operations {
                 let wanted: Vec<u8> = (0..len).map(|index| by_byte(&column(index))).collect();
-                assert!(combine(operation, &borrowed, len) == wanted, "{operation:?} of {len} bytes");
+                let mut result = vec![0; len];
+                let (first, second) = result.split_at_mut(random.usize(0..=len));
+                combine(operation, &sources, 0, first);
+                combine(operation, &sources, first.len(), second);
+                assert!(result == wanted, "{operation:?} of {len} bytes");
             }
             let not: Vec<u8> = sources[0].iter().map(|byte| !byte).collect();
-            assert!(combine(BitopOperation::Not, &borrowed[..1], sources[0].len()) == not);
+            let mut result = vec![0; not.len()];
+            combine(BitopOperation::Not, &sources[..1], 0, &mut result);
+            assert!(result == not);
         }
     }
 }

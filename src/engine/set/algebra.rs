@@ -3,11 +3,14 @@
 //! Results that may have to be looked up in again are built as a [`Set`], member by member from the empty one, so that
 //! a stored result has the encoding it would have had by adding its members.
 
+use std::borrow::Borrow;
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::ptr;
 
 use crate::engine::hash::Hasher13;
 
+use super::packed::Packed;
 use super::{Form, Member, Rules, Set};
 
 /// What an intersection cost and found.
@@ -51,26 +54,12 @@ pub(crate) fn intersect<'a>(
 
 /// The members that all `sets` share, to be stored. Cost: as [`intersect`].
 pub(crate) fn intersection(sets: &[&Set], rules: &Rules) -> Set {
-    let mut shared = Vec::new();
-    intersect(sets, usize::MAX, &rules.hasher, |member| shared.push(member));
-    let led_by_ints = sets.iter().min_by_key(|set| set.len()).is_some_and(|set| matches!(set.0, Form::Ints(_)));
-    let fits_ints = || shared.len() <= rules.limits.ints_max && shared.iter().all(|member| member.is_integer());
-    // Redis's distinction, which shows where the packed form is allowed more members than the integers.
-    let mut result = if led_by_ints || fits_ints() { Set::new() } else { Set::for_strings(shared.len(), rules) };
-    shared.into_iter().for_each(|member| _ = result.insert_member(member, rules));
-    result
+    Algebra::intersection(sets.to_vec(), *rules).run()
 }
 
 /// The members of any of `sets`. Cost: one insertion per member, a copy for the largest when it is a large table.
 pub(crate) fn unite(sets: &[&Set], rules: &Rules) -> Set {
-    let largest = sets.iter().copied().filter(|set| is_surely_table(set, rules)).max_by_key(|set| set.len());
-    let mut union = largest.map_or_else(Set::new, Set::clone);
-    for set in sets {
-        if largest.is_none_or(|largest| !ptr::eq(*set, largest)) {
-            set.for_each(|member| _ = union.insert_member(member, rules));
-        }
-    }
-    union
+    Algebra::union(sets.to_vec(), *rules).run()
 }
 
 /// The members of `first` that are in none of `others`. Cost: the cheaper of probing every other set for each member of
@@ -79,38 +68,204 @@ pub(crate) fn subtract(first: &Set, others: &[&Set], rules: &Rules) -> Set {
     if others.iter().any(|other| ptr::eq(*other, first)) {
         return Set::new();
     }
-    // Redis's balance: a probe that hits ends its member's row, so half of the rows are expected. Encodings show it.
-    let probing = first.len().saturating_mul(others.len() + 1) / 2;
-    let removing = others.iter().map(|other| other.len()).sum::<usize>() + first.len();
-    if probing <= removing {
-        subtract_by_probing(first, others, rules)
-    } else {
-        subtract_by_removing(first, others, rules)
-    }
+    Algebra::difference(first, others.to_vec(), *rules).run()
 }
 
-fn subtract_by_probing(first: &Set, others: &[&Set], rules: &Rules) -> Set {
-    let mut by_size = others.to_vec();
-    // The largest is the likeliest to hold a member, and the first hit ends its row.
-    by_size.sort_by_key(|set| std::cmp::Reverse(set.len()));
-    let mut difference = Set::new();
-    first.for_each(|member| {
-        if !by_size.iter().any(|other| other.contains_member(member, &rules.hasher)) {
-            difference.insert_member(member, rules);
+/// Sets being put together, piece by piece.
+#[derive(Debug)]
+pub(crate) struct Algebra<S> {
+    sets: Vec<S>,
+    /// What is done to the members of the set walked over, and of each one after it.
+    acts: Vec<Act>,
+    /// The piece of the first set still to be walked over.
+    piece: usize,
+    walked: usize,
+    result: Gathered,
+    rules: Rules,
+}
+
+/// What is done with each member of a set that is walked over.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    Add,
+    AddIfInAllOthers,
+    AddIfInNoOther,
+    Remove,
+    /// Its members are only looked up.
+    Pass,
+}
+
+impl<S: Borrow<Set>> Algebra<S> {
+    /// The members that all `sets` share.
+    pub(crate) fn intersection(mut sets: Vec<S>, rules: Rules) -> Self {
+        sets.sort_by_key(|set| set.borrow().len());
+        sets.dedup_by(|set, before| ptr::eq::<Set>((*set).borrow(), (*before).borrow()));
+        let led_by_ints = sets.first().is_some_and(|set| matches!(set.borrow().0, Form::Ints(_)));
+        let result = if led_by_ints { Gathered::Set(Set::new()) } else { Gathered::Batch(Packed::new()) };
+        Algebra::new(sets, vec![Act::AddIfInAllOthers], result, rules)
+    }
+
+    /// How many members all `sets` share, counted up to `limit`.
+    pub(crate) fn shared_count(sets: Vec<S>, limit: usize, rules: Rules) -> Self {
+        let mut count = Algebra::intersection(sets, rules);
+        count.result = Gathered::Count { members: 0, limit };
+        count
+    }
+
+    /// The members of any of `sets`.
+    pub(crate) fn union(mut sets: Vec<S>, rules: Rules) -> Self {
+        let tables = sets.iter().enumerate().filter(|(_, set)| is_surely_table((*set).borrow(), &rules));
+        let largest = tables.max_by_key(|(_, set)| (*set).borrow().len()).map(|(at, _)| at);
+        let largest = largest.map(|at| sets.swap_remove(at));
+        let result = largest.map_or_else(Set::new, |largest| largest.borrow().clone());
+        let acts = vec![Act::Add; sets.len()];
+        Algebra::new(sets, acts, Gathered::Set(result), rules)
+    }
+
+    /// The members of `first` that are in none of `others`.
+    pub(crate) fn difference(first: S, mut others: Vec<S>, rules: Rules) -> Self {
+        let len = |set: &S| set.borrow().len();
+        // Redis's balance: a probe that hits ends its member's row, so half of the rows are expected. Encodings show it.
+        let probing = len(&first).saturating_mul(others.len() + 1) / 2;
+        let removing = others.iter().map(len).sum::<usize>() + len(&first);
+        if probing <= removing {
+            // The largest is the likeliest to hold a member, and the first hit ends its row.
+            others.sort_by_key(|set| Reverse(len(set)));
+            others.insert(0, first);
+            return Algebra::new(others, vec![Act::AddIfInNoOther], Gathered::Set(Set::new()), rules);
         }
-    });
-    difference
+        let (result, begin) = match is_surely_table(first.borrow(), &rules) {
+            true => (first.borrow().clone(), Act::Pass),
+            false => (Set::new(), Act::Add),
+        };
+        let acts = std::iter::once(begin).chain(others.iter().map(|_| Act::Remove)).collect();
+        others.insert(0, first);
+        Algebra::new(others, acts, Gathered::Set(result), rules)
+    }
+
+    fn new(sets: Vec<S>, acts: Vec<Act>, result: Gathered, rules: Rules) -> Self {
+        Algebra { sets, acts, piece: 0, walked: 0, result, rules }
+    }
+
+    /// Walks over about `members` members. True at the end: then the result can be taken.
+    pub(crate) fn advance(&mut self, members: usize) -> bool {
+        let mut seen = 0;
+        while let Some(act) = self.acts.get(self.walked)
+            && !self.result.is_final(*act)
+        {
+            let Some(set) = self.sets.get(self.walked).map(Borrow::borrow) else { return true };
+            if self.piece == set.pieces() || matches!(act, Act::Pass) {
+                (self.walked, self.piece) = (self.walked + 1, 0);
+                continue;
+            }
+            if seen >= members {
+                return false;
+            }
+            let (result, rules) = (&mut self.result, &self.rules);
+            let others = self.sets[self.walked + 1..].iter().map(Borrow::borrow);
+            let holds = |set: &Set, member| set.contains_member(member, &rules.hasher);
+            set.piece(self.piece, |member| {
+                seen += 1;
+                match act {
+                    Act::Add => result.add(member, rules),
+                    Act::AddIfInAllOthers if others.clone().all(|set| holds(set, member)) => result.add(member, rules),
+                    Act::AddIfInNoOther if !others.clone().any(|set| holds(set, member)) => result.add(member, rules),
+                    Act::Remove => result.remove(member, rules),
+                    Act::AddIfInAllOthers | Act::AddIfInNoOther | Act::Pass => {}
+                }
+            });
+            // An empty piece is some work, too.
+            seen += 1;
+            self.piece += 1;
+        }
+        true
+    }
+
+    /// What came of it, once [`Algebra::advance`] has told of the end.
+    pub(crate) fn take_result(&mut self) -> Set {
+        std::mem::take(&mut self.result).into_set(&self.rules)
+    }
+
+    /// How many members were found, once [`Algebra::advance`] has told of the end of a count.
+    pub(crate) fn count(&self) -> usize {
+        match &self.result {
+            Gathered::Set(set) => set.len(),
+            Gathered::Batch(batch) => batch.len(),
+            Gathered::Count { members, .. } => *members,
+        }
+    }
+
+    /// The sets it reads and the one it has made so far.
+    pub(crate) fn into_sets(self) -> (Vec<S>, Set) {
+        (self.sets, self.result.into_set(&self.rules))
+    }
+
+    fn run(mut self) -> Set {
+        while !self.advance(usize::MAX) {}
+        self.take_result()
+    }
 }
 
-fn subtract_by_removing(first: &Set, others: &[&Set], rules: &Rules) -> Set {
-    let mut difference = unite(&[first], rules);
-    for other in others {
-        let _ = other.try_each(|member| {
-            difference.remove_member(member, &rules.hasher);
-            if difference.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+/// Members of a set to be. An intersection has the form it would have had if all its members were known at the start:
+/// Redis's distinction, which shows where the packed form is allowed more members than the integers.
+#[derive(Debug)]
+enum Gathered {
+    /// In the set already.
+    Set(Set),
+    /// Fewer than decide about the form.
+    Batch(Packed),
+    /// Only counted.
+    Count { members: usize, limit: usize },
+}
+
+impl Default for Gathered {
+    fn default() -> Self {
+        Gathered::Set(Set::new())
     }
-    difference
+}
+
+impl Gathered {
+    fn add(&mut self, member: Member<'_>, rules: &Rules) {
+        match self {
+            Gathered::Set(set) => _ = set.insert_member(member, rules),
+            Gathered::Batch(batch) => {
+                member.with_bytes(|bytes| batch.push_to_batch(bytes));
+                if batch.len() > rules.limits.ints_max.max(rules.limits.packed_max) {
+                    *self = Gathered::Set(std::mem::take(self).into_set(rules));
+                }
+            }
+            Gathered::Count { members, limit } => *members += usize::from(members < limit),
+        }
+    }
+
+    /// Whether nothing can change it any more.
+    fn is_final(&self, act: Act) -> bool {
+        match self {
+            Gathered::Set(set) => matches!(act, Act::Remove) && set.is_empty(),
+            Gathered::Batch(_) => false,
+            Gathered::Count { members, limit } => members == limit,
+        }
+    }
+
+    fn remove(&mut self, member: Member<'_>, rules: &Rules) {
+        if let Gathered::Set(set) = self {
+            set.remove_member(member, &rules.hasher);
+        }
+    }
+
+    fn into_set(self, rules: &Rules) -> Set {
+        match self {
+            Gathered::Set(set) => set,
+            Gathered::Count { .. } => Set::new(),
+            Gathered::Batch(batch) => {
+                let are_ints = || batch.iter().all(|member| Member::Bytes(member).is_integer());
+                let fits_ints = batch.len() <= rules.limits.ints_max && are_ints();
+                let mut set = if fits_ints { Set::new() } else { Set::for_strings(batch.len(), rules) };
+                batch.iter().for_each(|member| _ = set.insert(member, rules));
+                set
+            }
+        }
+    }
 }
 
 /// True when adding the set's members one by one to the empty set would end in a table as well.
@@ -155,8 +310,6 @@ mod tests {
                     assert_eq!(members_of(&unite(&[&x, &y, &z], &rules())), union);
                     let difference = &(&a - &b) - &c;
                     assert_eq!(members_of(&subtract(&x, &[&y, &z], &rules())), difference);
-                    assert_eq!(members_of(&subtract_by_probing(&x, &[&y, &z], &rules())), difference);
-                    assert_eq!(members_of(&subtract_by_removing(&x, &[&y, &z], &rules())), difference);
                 }
             }
         }
@@ -186,6 +339,30 @@ mod tests {
         assert_eq!(tally.members, 10);
         assert!(tally.probes < 1000, "{} probes", tally.probes);
         assert_eq!(intersect(&[&a, &b], 0, &rules.hasher, |_| {}), Tally::default());
+    }
+
+    #[test]
+    fn long_algebra_ends_in_bounded_slices_with_the_same_result() {
+        let (a, b) = (set_of(&model(0..20_000), FORMS[2]), set_of(&model(10_000..30_000), FORMS[2]));
+        let rules = rules();
+        let whole = [intersection(&[&a, &b], &rules), unite(&[&a, &b], &rules), subtract(&a, &[&b], &rules)];
+        let sliced = [
+            (Algebra::intersection(vec![a.clone(), b.clone()], rules), 20_000),
+            (Algebra::union(vec![a.clone(), b.clone()], rules), 20_000),
+            (Algebra::difference(a.clone(), vec![b.clone()], rules), 20_000),
+        ];
+        for ((mut algebra, walked), whole) in sliced.into_iter().zip(whole) {
+            let mut slices = 1;
+            while !algebra.advance(512) {
+                slices += 1;
+            }
+            // A slice ends with the segment in which it is full.
+            assert!((walked / (512 + 448)..=walked / 512 + 1).contains(&slices), "{slices} slices");
+            assert_eq!(members_of(&algebra.take_result()), members_of(&whole));
+        }
+        let mut count = Algebra::shared_count(vec![a, b], 7, rules);
+        assert!(count.advance(512), "a limit ends the walk");
+        assert_eq!(count.count(), 7);
     }
 
     #[test]

@@ -26,15 +26,16 @@ mod tests;
 use std::ops::ControlFlow;
 
 use crate::command::parse_integer;
-use crate::reply::Members;
+use crate::reply::{Members, Pieces};
 
 use super::hash::Hasher13;
 use super::segments::{page_of, position};
-use crate::limits::SEGMENTS_AT_ONCE_MAX;
+use crate::limits::{SCAN_AT_ONCE_MAX, SEGMENTS_AT_ONCE_MAX};
 
-pub(crate) use algebra::{intersect, intersection, subtract, unite};
+pub(crate) use algebra::{Algebra, intersect, intersection, subtract, unite};
 use ints::Ints;
 use packed::Packed;
+pub(crate) use pick::Draw;
 pub(crate) use table::FrozenTable;
 use table::Table;
 
@@ -272,6 +273,33 @@ impl Set {
         }
     }
 
+    /// How many pieces [`Set::piece`] has: one of everything in the small forms.
+    pub(crate) fn pieces(&self) -> usize {
+        match &self.0 {
+            Form::Ints(_) | Form::Packed(_) => 1,
+            Form::Table(table) => table.segments(),
+        }
+    }
+
+    /// Shows the members of one of [`Set::pieces`], counted from 0, a few hundred where they lie in a table.
+    pub(crate) fn piece<'a>(&'a self, index: usize, mut visit: impl FnMut(Member<'a>)) {
+        match &self.0 {
+            Form::Ints(_) | Form::Packed(_) => self.for_each(visit),
+            Form::Table(table) => table.segment(index).for_each(|bytes| visit(Member::Bytes(bytes))),
+        }
+    }
+
+    /// Whether one of the two is a clone of the other and neither was changed since. Cost: O(n) in the small forms, else
+    /// the number of segments.
+    pub(crate) fn is(&self, other: &Set) -> bool {
+        match (&self.0, &other.0) {
+            (Form::Ints(one), Form::Ints(other)) => one == other,
+            (Form::Packed(one), Form::Packed(other)) => one == other,
+            (Form::Table(one), Form::Table(other)) => one.is(other),
+            _ => false,
+        }
+    }
+
     /// The members as they are now, when there are too many to be told at once. Cost: the number of segments.
     pub(crate) fn freeze(&self) -> Option<FrozenTable> {
         match &self.0 {
@@ -340,6 +368,15 @@ impl Set {
             Form::Table(table) => table.page(cursor, count, hasher, |bytes| visit(Member::Bytes(bytes))),
         }
     }
+
+    /// Part of a scan as [`Set::page`] is, of whole segments and to be told later: at least `count` members unless the
+    /// end comes first. None where the set is small enough to be looked at at once.
+    pub(crate) fn freeze_page(&self, cursor: u64, count: usize) -> Option<(FrozenTable, u64)> {
+        match &self.0 {
+            Form::Table(table) if count.min(table.len()) > SCAN_AT_ONCE_MAX => Some(table.freeze_page(cursor, count)),
+            Form::Ints(_) | Form::Packed(_) | Form::Table(_) => None,
+        }
+    }
 }
 
 impl Members for Set {
@@ -374,28 +411,35 @@ impl Members for Vec<Member<'_>> {
 
 /// Members drawn one by one while they are shown, so that any number of them takes no memory.
 #[derive(Debug)]
-pub(crate) struct Draws<'a> {
-    set: &'a Set,
+pub(crate) struct Draws {
+    set: Set,
     count: usize,
-    rng: fastrand::Rng,
+    seed: u64,
 }
 
-impl<'a> Draws<'a> {
-    /// `count` independent draws from a set; none from an empty one.
-    pub(crate) fn new(set: &'a Set, count: usize, rng: fastrand::Rng) -> Self {
-        Draws { set, count: if set.is_empty() { 0 } else { count }, rng }
+impl Draws {
+    /// `count` independent draws from a set as it is now; none from an empty one.
+    pub(crate) fn new(set: &Set, count: usize, seed: u64) -> Self {
+        Draws { set: set.clone(), count: if set.is_empty() { 0 } else { count }, seed }
     }
 }
 
-impl Members for Draws<'_> {
-    fn len(&self) -> usize {
-        self.count
+/// Draws shown in one piece.
+const DRAWS_PER_PIECE: usize = 256;
+
+impl Pieces for Draws {
+    fn pieces(&self) -> usize {
+        self.count.div_ceil(DRAWS_PER_PIECE)
     }
 
-    fn each(&self, visit: &mut dyn FnMut(&[u8])) {
-        // A copy, so that showing them twice shows the same.
-        let mut rng = self.rng.clone();
-        for _ in 0..self.count {
+    fn len(&self, piece: usize) -> usize {
+        self.count.saturating_sub(piece * DRAWS_PER_PIECE).min(DRAWS_PER_PIECE)
+    }
+
+    fn each(&self, piece: usize, visit: &mut dyn FnMut(&[u8])) {
+        // A piece of its own seed: shown again it is the same, and it needs none before it.
+        let mut rng = fastrand::Rng::with_seed(self.seed ^ (piece as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        for _ in 0..self.len(piece) {
             if let Some(member) = self.set.random(&mut rng) {
                 member.with_bytes(&mut *visit);
             }

@@ -10,6 +10,7 @@ use hashbrown::HashSet;
 use super::ints::Ints;
 use super::packed::Packed;
 use super::{Form, Member, Rules, Set};
+use crate::limits::DRAWS_AT_ONCE_MAX;
 
 /// Several members are drawn one by one as long as they are at most a third of the table: some draws then repeat, but
 /// fewer than a walk over the whole would cost.
@@ -129,6 +130,55 @@ impl Set {
         if !fits {
             self.become_table(&rules.hasher);
         }
+    }
+}
+
+/// Distinct members being drawn out of a large table, draw by draw.
+#[derive(Debug)]
+pub(crate) struct Draw {
+    set: Set,
+    drawn: Set,
+    /// Draws to go.
+    left: usize,
+    /// What is drawn is what stays.
+    keeps: bool,
+    rng: fastrand::Rng,
+    rules: Rules,
+}
+
+impl Draw {
+    /// Prepares to take `count` members, at most as many as there are, out of a copy of a set. None where that is done
+    /// at once: they are few, or the set is.
+    pub(crate) fn new(set: &Set, count: usize, rng: fastrand::Rng, rules: Rules) -> Option<Self> {
+        let Form::Table(table) = &set.0 else { return None };
+        let count = count.min(table.len());
+        let stay = table.len() - count;
+        let keeps = stay.saturating_mul(KEPT_PART) <= count;
+        let left = if keeps { stay } else { count };
+        let is_long = left > DRAWS_AT_ONCE_MAX;
+        is_long.then(|| Draw { set: set.clone(), drawn: Set::for_strings(left, &rules), left, keeps, rng, rules })
+    }
+
+    /// Draws at most `draws` times. True when all are drawn.
+    pub(crate) fn advance(&mut self, draws: usize) -> bool {
+        let Form::Table(table) = &mut self.set.0 else { return true };
+        for _ in 0..draws.min(self.left) {
+            table.remove_random(&mut self.rng, &self.rules.hasher, |member| {
+                self.drawn.insert(member, &self.rules);
+            });
+        }
+        self.left -= draws.min(self.left);
+        self.left == 0
+    }
+
+    /// What stays and what was taken, in the forms of [`Set::pop_many`].
+    pub(crate) fn take_result(&mut self) -> (Set, Set) {
+        let [set, drawn] = [&mut self.set, &mut self.drawn].map(std::mem::take);
+        let (mut stay, taken) = if self.keeps { (drawn, set) } else { (set, drawn) };
+        if self.keeps {
+            stay.respect(&self.rules);
+        }
+        (stay, taken)
     }
 }
 

@@ -119,6 +119,23 @@ impl Table {
         self.slots.iter().map(Slot::as_bytes)
     }
 
+    /// The members in one of [`Table::segments`], counted from 0.
+    pub(super) fn segment(&self, index: usize) -> impl Iterator<Item = &[u8]> {
+        self.slots.segment(index).map(Slot::as_bytes)
+    }
+
+    /// Whether nothing was changed in one of the two since one was cloned from the other.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.slots.is(&other.slots)
+    }
+
+    /// Whole segments in the order of hash positions from `cursor` on, until they hold `count` members, and where to go
+    /// on, 0 at the end. The first may hold members before `cursor`.
+    pub(super) fn freeze_page(&self, cursor: u64, count: usize) -> (FrozenTable, u64) {
+        let (page, next) = self.slots.freeze_page(cursor, count);
+        (FrozenTable(page), next)
+    }
+
     /// All members as they are now. Cost: the number of segments.
     pub(super) fn freeze(&self) -> FrozenTable {
         FrozenTable(self.slots.freeze())
@@ -168,6 +185,11 @@ impl FrozenTable {
     pub(crate) fn drop_some(&mut self) -> bool {
         self.0.drop_one(drop)
     }
+
+    /// The members of one piece; none past the last.
+    pub(crate) fn iter(&self, piece: usize) -> impl Iterator<Item = &[u8]> {
+        self.0.iter(piece).map(Slot::as_bytes)
+    }
 }
 
 impl Pieces for FrozenTable {
@@ -180,7 +202,7 @@ impl Pieces for FrozenTable {
     }
 
     fn each(&self, piece: usize, visit: &mut dyn FnMut(&[u8])) {
-        self.0.iter(piece).for_each(|slot| visit(slot.as_bytes()));
+        self.iter(piece).for_each(visit);
     }
 }
 

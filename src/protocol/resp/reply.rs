@@ -72,7 +72,7 @@ fn encode_as(reply: &Reply<'_>, version: Version, out: &mut impl Output) {
     match reply {
         Reply::Nil => out.extend(if resp3 { b"_\r\n" } else { b"$-1\r\n" }),
         Reply::NilArray => out.extend(if resp3 { b"_\r\n" } else { b"*-1\r\n" }),
-        Reply::Silent => {}
+        Reply::Silent | Reply::Pending => {}
         Reply::Status(line) => simple(b'+', line.as_bytes(), out),
         Reply::Integer(number) => header(b':', *number, out),
         Reply::Double(number) if resp3 => simple(b',', DoubleText::new(*number).as_bytes(), out),

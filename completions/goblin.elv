@@ -1,0 +1,132 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[goblin] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'goblin'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'goblin'= {
+            cand --help 'Print help'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand serve 'Run the server'
+            cand cli 'Send commands to a server'
+            cand sub 'Print the messages of channels as they come'
+            cand pub 'Publish messages to a channel'
+            cand help 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)'
+            cand completions 'Print what a shell needs to complete goblin''s command line'
+            cand man 'Print a manual page, or write all of them'
+        }
+        &'goblin;serve'= {
+            cand --bind 'Addresses to listen on, repeated or separated by commas [default: 127.0.0.1 and ::1]'
+            cand --port 'TCP port; 0 means no TCP [default: 6379]'
+            cand --unixsocket 'Path of the Unix socket [default: $XDG_RUNTIME_DIR/goblin/PORT.sock or /tmp/goblin-UID/PORT.sock]'
+            cand --unixsocketperm 'Mode of the Unix socket [default: 700]'
+            cand --wait 'How to wait for work [default: adaptive; block where the machine has one processor only]'
+            cand --cpu 'Processor the engine thread runs on [default: any]'
+            cand --databases 'Number of databases [default: 16]'
+            cand --maxclients 'Most connections at a time [default: 10000]'
+            cand --timeout 'Seconds until an idle connection is closed; 0 means never [default: 0]'
+            cand --tcp-keepalive 'Seconds between probes of a silent peer; 0 means none [default: 300]'
+            cand --tcp-backlog 'Connections the kernel holds until they are accepted [default: 511]'
+            cand --requirepass 'Password clients must give; others on this machine can see it here, a file or GOBLIN_REQUIREPASS is better'
+            cand --requirepass-file 'File whose first line is the password'
+            cand --protected-mode 'Refuse other machines while there is no password [default: yes]'
+            cand --enable-debug-command 'Who may use DEBUG: no, yes, or local for connections from this machine [default: no]'
+            cand --set 'Any other setting (see goblin help config); may be repeated'
+            cand --config 'Settings from a file: TOML with the names of the flags, or a redis.conf; flags win over it'
+            cand --no-unixsocket 'Do not listen on a Unix socket'
+            cand --config-lenient 'Note what goblin cannot follow in the file instead of refusing to start'
+            cand --help 'Print help'
+        }
+        &'goblin;cli'= {
+            cand -X 'Read each argument that is TAG from standard input'
+            cand -r 'Send the command COUNT times, -1 for no end; with --stat and --latency, end after so many intervals'
+            cand -i 'Pause between repetitions [default: 0]; interval of --stat and --latency [default: 1]'
+            cand --pipe-timeout 'Give up --pipe when nothing was answered for so long, with status 5; 0 for never'
+            cand --color 'Colours'
+            cand -h 'Host [default: 127.0.0.1]'
+            cand -p 'TCP port [default: 6379]'
+            cand -s 'Unix socket'
+            cand -n 'Database [default: 0]'
+            cand -u 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --url 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --user 'User [default: the server''s default user]'
+            cand -a 'Password; others on this machine can see it here'
+            cand --protocol 'Dialect [default: resp3, or resp2 where the server knows no other]'
+            cand --raw 'Print replies as bare bytes, an item a line [default in a pipe]'
+            cand --no-raw 'Print replies with types, numbers and quotes [default on a terminal]'
+            cand --json 'Print replies as JSON, one a line; what is no UTF-8 is {"b64": "..."}, an error {"error": "..."}'
+            cand --csv 'Print replies as values between commas, one a line'
+            cand -x 'Read the last argument from standard input, to its end and with its line ends'
+            cand --trim 'Without the line end at its end, with -x and -X'
+            cand --keep-going 'Go on with a script after an error; the status is still 1, or 2 when lines were not understood'
+            cand --pipe 'Send the commands on standard input without waiting for replies, and tell which lines had errors'
+            cand --latency 'Measure round trips of PING and print percentiles for each interval, and of all at the end or at Ctrl-C'
+            cand --stat 'Print a line of INFO''s figures for each interval'
+            cand --yes 'Ask no questions before what destroys or holds up; without a terminal none are asked'
+            cand --no-history 'Neither read nor write the lines typed before'
+            cand --askpass 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
+            cand --help 'Print help'
+        }
+        &'goblin;sub'= {
+            cand --count 'End after N messages'
+            cand --timeout 'End after so long, with status 5 when nothing came, or less than --count'
+            cand -h 'Host [default: 127.0.0.1]'
+            cand -p 'TCP port [default: 6379]'
+            cand -s 'Unix socket'
+            cand -n 'Database [default: 0]'
+            cand -u 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --url 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --user 'User [default: the server''s default user]'
+            cand -a 'Password; others on this machine can see it here'
+            cand --protocol 'Dialect [default: resp3, or resp2 where the server knows no other]'
+            cand --literal 'Take all names for channels, glob characters included'
+            cand --pattern 'Take all names for patterns'
+            cand --sharded 'Subscribe to shard channels (SSUBSCRIBE), which have no patterns'
+            cand --raw 'Print the messages'' bytes alone, each followed by a line end'
+            cand --json 'Print objects with "channel", "message" and perhaps "pattern"; what is no UTF-8 is {"b64": "..."}'
+            cand --askpass 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
+            cand --help 'Print help'
+        }
+        &'goblin;pub'= {
+            cand -h 'Host [default: 127.0.0.1]'
+            cand -p 'TCP port [default: 6379]'
+            cand -s 'Unix socket'
+            cand -n 'Database [default: 0]'
+            cand -u 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --url 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]'
+            cand --user 'User [default: the server''s default user]'
+            cand -a 'Password; others on this machine can see it here'
+            cand --protocol 'Dialect [default: resp3, or resp2 where the server knows no other]'
+            cand --sharded 'Publish to a shard channel (SPUBLISH)'
+            cand -x 'Read the message from standard input, to its end and with its line ends'
+            cand --quiet 'Print no numbers'
+            cand --askpass 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
+            cand --help 'Print help'
+        }
+        &'goblin;help'= {
+            cand --help 'Print help'
+        }
+        &'goblin;completions'= {
+            cand --help 'Print help'
+        }
+        &'goblin;man'= {
+            cand --all 'Write every page into this folder instead'
+            cand --help 'Print help'
+        }
+    ]
+    $completions[$command]
+}

@@ -1,0 +1,123 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_goblin_global_optspecs
+    string join \n help V/version
+end
+
+function __fish_goblin_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_goblin_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_goblin_using_subcommand
+    set -l cmd (__fish_goblin_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c goblin -n "__fish_goblin_needs_command" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_needs_command" -s V -l version -d 'Print version'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "serve" -d 'Run the server'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "cli" -d 'Send commands to a server'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "sub" -d 'Print the messages of channels as they come'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "pub" -d 'Publish messages to a channel'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "help" -d 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "completions" -d 'Print what a shell needs to complete goblin\'s command line'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "man" -d 'Print a manual page, or write all of them'
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l bind -d 'Addresses to listen on, repeated or separated by commas [default: 127.0.0.1 and ::1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l port -d 'TCP port; 0 means no TCP [default: 6379]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocket -d 'Path of the Unix socket [default: $XDG_RUNTIME_DIR/goblin/PORT.sock or /tmp/goblin-UID/PORT.sock]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocketperm -d 'Mode of the Unix socket [default: 700]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l wait -d 'How to wait for work [default: adaptive; block where the machine has one processor only]' -r -f -a "spin\t''
+adaptive\t''
+block\t''"
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l cpu -d 'Processor the engine thread runs on [default: any]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l databases -d 'Number of databases [default: 16]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l maxclients -d 'Most connections at a time [default: 10000]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l timeout -d 'Seconds until an idle connection is closed; 0 means never [default: 0]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l tcp-keepalive -d 'Seconds between probes of a silent peer; 0 means none [default: 300]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l tcp-backlog -d 'Connections the kernel holds until they are accepted [default: 511]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l requirepass -d 'Password clients must give; others on this machine can see it here, a file or GOBLIN_REQUIREPASS is better' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l requirepass-file -d 'File whose first line is the password' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l protected-mode -d 'Refuse other machines while there is no password [default: yes]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l enable-debug-command -d 'Who may use DEBUG: no, yes, or local for connections from this machine [default: no]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l set -d 'Any other setting (see goblin help config); may be repeated' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l config -d 'Settings from a file: TOML with the names of the flags, or a redis.conf; flags win over it' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l no-unixsocket -d 'Do not listen on a Unix socket'
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l config-lenient -d 'Note what goblin cannot follow in the file instead of refusing to start'
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s X -d 'Read each argument that is TAG from standard input' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s r -d 'Send the command COUNT times, -1 for no end; with --stat and --latency, end after so many intervals' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s i -d 'Pause between repetitions [default: 0]; interval of --stat and --latency [default: 1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l pipe-timeout -d 'Give up --pipe when nothing was answered for so long, with status 5; 0 for never' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l color -d 'Colours' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t''
+never\t''"
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s h -d 'Host [default: 127.0.0.1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s p -d 'TCP port [default: 6379]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s s -d 'Unix socket' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s n -d 'Database [default: 0]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l user -d 'User [default: the server\'s default user]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s a -d 'Password; others on this machine can see it here' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
+resp3\t''"
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l raw -d 'Print replies as bare bytes, an item a line [default in a pipe]'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l no-raw -d 'Print replies with types, numbers and quotes [default on a terminal]'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l json -d 'Print replies as JSON, one a line; what is no UTF-8 is {"b64": "..."}, an error {"error": "..."}'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l csv -d 'Print replies as values between commas, one a line'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s x -d 'Read the last argument from standard input, to its end and with its line ends'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l trim -d 'Without the line end at its end, with -x and -X'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l keep-going -d 'Go on with a script after an error; the status is still 1, or 2 when lines were not understood'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l pipe -d 'Send the commands on standard input without waiting for replies, and tell which lines had errors'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l latency -d 'Measure round trips of PING and print percentiles for each interval, and of all at the end or at Ctrl-C'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l stat -d 'Print a line of INFO\'s figures for each interval'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l yes -d 'Ask no questions before what destroys or holds up; without a terminal none are asked'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l no-history -d 'Neither read nor write the lines typed before'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l askpass -d 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l count -d 'End after N messages' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l timeout -d 'End after so long, with status 5 when nothing came, or less than --count' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -s h -d 'Host [default: 127.0.0.1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -s p -d 'TCP port [default: 6379]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -s s -d 'Unix socket' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -s n -d 'Database [default: 0]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l user -d 'User [default: the server\'s default user]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -s a -d 'Password; others on this machine can see it here' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
+resp3\t''"
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l literal -d 'Take all names for channels, glob characters included'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l pattern -d 'Take all names for patterns'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l sharded -d 'Subscribe to shard channels (SSUBSCRIBE), which have no patterns'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l raw -d 'Print the messages\' bytes alone, each followed by a line end'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l json -d 'Print objects with "channel", "message" and perhaps "pattern"; what is no UTF-8 is {"b64": "..."}'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l askpass -d 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -s h -d 'Host [default: 127.0.0.1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -s p -d 'TCP port [default: 6379]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -s s -d 'Unix socket' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -s n -d 'Database [default: 0]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l user -d 'User [default: the server\'s default user]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -s a -d 'Password; others on this machine can see it here' -r
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
+resp3\t''"
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l sharded -d 'Publish to a shard channel (SPUBLISH)'
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -s x -d 'Read the message from standard input, to its end and with its line ends'
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l quiet -d 'Print no numbers'
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l askpass -d 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand help" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand completions" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand man" -l all -d 'Write every page into this folder instead' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand man" -l help -d 'Print help'

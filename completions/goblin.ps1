@@ -1,0 +1,145 @@
+
+using namespace System.Management.Automation
+using namespace System.Management.Automation.Language
+
+Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $commandElements = $commandAst.CommandElements
+    $command = @(
+        'goblin'
+        for ($i = 1; $i -lt $commandElements.Count; $i++) {
+            $element = $commandElements[$i]
+            if ($element -isnot [StringConstantExpressionAst] -or
+                $element.StringConstantType -ne [StringConstantType]::BareWord -or
+                $element.Value.StartsWith('-') -or
+                $element.Value -eq $wordToComplete) {
+                break
+        }
+        $element.Value
+    }) -join ';'
+
+    $completions = @(switch ($command) {
+        'goblin' {
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('serve', 'serve', [CompletionResultType]::ParameterValue, 'Run the server')
+            [CompletionResult]::new('cli', 'cli', [CompletionResultType]::ParameterValue, 'Send commands to a server')
+            [CompletionResult]::new('sub', 'sub', [CompletionResultType]::ParameterValue, 'Print the messages of channels as they come')
+            [CompletionResult]::new('pub', 'pub', [CompletionResultType]::ParameterValue, 'Publish messages to a channel')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print what a shell needs to complete goblin''s command line')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a manual page, or write all of them')
+            break
+        }
+        'goblin;serve' {
+            [CompletionResult]::new('--bind', '--bind', [CompletionResultType]::ParameterName, 'Addresses to listen on, repeated or separated by commas [default: 127.0.0.1 and ::1]')
+            [CompletionResult]::new('--port', '--port', [CompletionResultType]::ParameterName, 'TCP port; 0 means no TCP [default: 6379]')
+            [CompletionResult]::new('--unixsocket', '--unixsocket', [CompletionResultType]::ParameterName, 'Path of the Unix socket [default: $XDG_RUNTIME_DIR/goblin/PORT.sock or /tmp/goblin-UID/PORT.sock]')
+            [CompletionResult]::new('--unixsocketperm', '--unixsocketperm', [CompletionResultType]::ParameterName, 'Mode of the Unix socket [default: 700]')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How to wait for work [default: adaptive; block where the machine has one processor only]')
+            [CompletionResult]::new('--cpu', '--cpu', [CompletionResultType]::ParameterName, 'Processor the engine thread runs on [default: any]')
+            [CompletionResult]::new('--databases', '--databases', [CompletionResultType]::ParameterName, 'Number of databases [default: 16]')
+            [CompletionResult]::new('--maxclients', '--maxclients', [CompletionResultType]::ParameterName, 'Most connections at a time [default: 10000]')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds until an idle connection is closed; 0 means never [default: 0]')
+            [CompletionResult]::new('--tcp-keepalive', '--tcp-keepalive', [CompletionResultType]::ParameterName, 'Seconds between probes of a silent peer; 0 means none [default: 300]')
+            [CompletionResult]::new('--tcp-backlog', '--tcp-backlog', [CompletionResultType]::ParameterName, 'Connections the kernel holds until they are accepted [default: 511]')
+            [CompletionResult]::new('--requirepass', '--requirepass', [CompletionResultType]::ParameterName, 'Password clients must give; others on this machine can see it here, a file or GOBLIN_REQUIREPASS is better')
+            [CompletionResult]::new('--requirepass-file', '--requirepass-file', [CompletionResultType]::ParameterName, 'File whose first line is the password')
+            [CompletionResult]::new('--protected-mode', '--protected-mode', [CompletionResultType]::ParameterName, 'Refuse other machines while there is no password [default: yes]')
+            [CompletionResult]::new('--enable-debug-command', '--enable-debug-command', [CompletionResultType]::ParameterName, 'Who may use DEBUG: no, yes, or local for connections from this machine [default: no]')
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Any other setting (see goblin help config); may be repeated')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Settings from a file: TOML with the names of the flags, or a redis.conf; flags win over it')
+            [CompletionResult]::new('--no-unixsocket', '--no-unixsocket', [CompletionResultType]::ParameterName, 'Do not listen on a Unix socket')
+            [CompletionResult]::new('--config-lenient', '--config-lenient', [CompletionResultType]::ParameterName, 'Note what goblin cannot follow in the file instead of refusing to start')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'goblin;cli' {
+            [CompletionResult]::new('-X', '-X ', [CompletionResultType]::ParameterName, 'Read each argument that is TAG from standard input')
+            [CompletionResult]::new('-r', '-r', [CompletionResultType]::ParameterName, 'Send the command COUNT times, -1 for no end; with --stat and --latency, end after so many intervals')
+            [CompletionResult]::new('-i', '-i', [CompletionResultType]::ParameterName, 'Pause between repetitions [default: 0]; interval of --stat and --latency [default: 1]')
+            [CompletionResult]::new('--pipe-timeout', '--pipe-timeout', [CompletionResultType]::ParameterName, 'Give up --pipe when nothing was answered for so long, with status 5; 0 for never')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colours')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Host [default: 127.0.0.1]')
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'TCP port [default: 6379]')
+            [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Unix socket')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Database [default: 0]')
+            [CompletionResult]::new('-u', '-u', [CompletionResultType]::ParameterName, 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]')
+            [CompletionResult]::new('--url', '--url', [CompletionResultType]::ParameterName, 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]')
+            [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'User [default: the server''s default user]')
+            [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Password; others on this machine can see it here')
+            [CompletionResult]::new('--protocol', '--protocol', [CompletionResultType]::ParameterName, 'Dialect [default: resp3, or resp2 where the server knows no other]')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Print replies as bare bytes, an item a line [default in a pipe]')
+            [CompletionResult]::new('--no-raw', '--no-raw', [CompletionResultType]::ParameterName, 'Print replies with types, numbers and quotes [default on a terminal]')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print replies as JSON, one a line; what is no UTF-8 is {"b64": "..."}, an error {"error": "..."}')
+            [CompletionResult]::new('--csv', '--csv', [CompletionResultType]::ParameterName, 'Print replies as values between commas, one a line')
+            [CompletionResult]::new('-x', '-x', [CompletionResultType]::ParameterName, 'Read the last argument from standard input, to its end and with its line ends')
+            [CompletionResult]::new('--trim', '--trim', [CompletionResultType]::ParameterName, 'Without the line end at its end, with -x and -X')
+            [CompletionResult]::new('--keep-going', '--keep-going', [CompletionResultType]::ParameterName, 'Go on with a script after an error; the status is still 1, or 2 when lines were not understood')
+            [CompletionResult]::new('--pipe', '--pipe', [CompletionResultType]::ParameterName, 'Send the commands on standard input without waiting for replies, and tell which lines had errors')
+            [CompletionResult]::new('--latency', '--latency', [CompletionResultType]::ParameterName, 'Measure round trips of PING and print percentiles for each interval, and of all at the end or at Ctrl-C')
+            [CompletionResult]::new('--stat', '--stat', [CompletionResultType]::ParameterName, 'Print a line of INFO''s figures for each interval')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Ask no questions before what destroys or holds up; without a terminal none are asked')
+            [CompletionResult]::new('--no-history', '--no-history', [CompletionResultType]::ParameterName, 'Neither read nor write the lines typed before')
+            [CompletionResult]::new('--askpass', '--askpass', [CompletionResultType]::ParameterName, 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'goblin;sub' {
+            [CompletionResult]::new('--count', '--count', [CompletionResultType]::ParameterName, 'End after N messages')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'End after so long, with status 5 when nothing came, or less than --count')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Host [default: 127.0.0.1]')
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'TCP port [default: 6379]')
+            [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Unix socket')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Database [default: 0]')
+            [CompletionResult]::new('-u', '-u', [CompletionResultType]::ParameterName, 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]')
+            [CompletionResult]::new('--url', '--url', [CompletionResultType]::ParameterName, 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]')
+            [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'User [default: the server''s default user]')
+            [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Password; others on this machine can see it here')
+            [CompletionResult]::new('--protocol', '--protocol', [CompletionResultType]::ParameterName, 'Dialect [default: resp3, or resp2 where the server knows no other]')
+            [CompletionResult]::new('--literal', '--literal', [CompletionResultType]::ParameterName, 'Take all names for channels, glob characters included')
+            [CompletionResult]::new('--pattern', '--pattern', [CompletionResultType]::ParameterName, 'Take all names for patterns')
+            [CompletionResult]::new('--sharded', '--sharded', [CompletionResultType]::ParameterName, 'Subscribe to shard channels (SSUBSCRIBE), which have no patterns')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Print the messages'' bytes alone, each followed by a line end')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print objects with "channel", "message" and perhaps "pattern"; what is no UTF-8 is {"b64": "..."}')
+            [CompletionResult]::new('--askpass', '--askpass', [CompletionResultType]::ParameterName, 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'goblin;pub' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Host [default: 127.0.0.1]')
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'TCP port [default: 6379]')
+            [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Unix socket')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Database [default: 0]')
+            [CompletionResult]::new('-u', '-u', [CompletionResultType]::ParameterName, 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]')
+            [CompletionResult]::new('--url', '--url', [CompletionResultType]::ParameterName, 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]')
+            [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'User [default: the server''s default user]')
+            [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Password; others on this machine can see it here')
+            [CompletionResult]::new('--protocol', '--protocol', [CompletionResultType]::ParameterName, 'Dialect [default: resp3, or resp2 where the server knows no other]')
+            [CompletionResult]::new('--sharded', '--sharded', [CompletionResultType]::ParameterName, 'Publish to a shard channel (SPUBLISH)')
+            [CompletionResult]::new('-x', '-x', [CompletionResultType]::ParameterName, 'Read the message from standard input, to its end and with its line ends')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no numbers')
+            [CompletionResult]::new('--askpass', '--askpass', [CompletionResultType]::ParameterName, 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'goblin;help' {
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'goblin;completions' {
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'goblin;man' {
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Write every page into this folder instead')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+    })
+
+    $completions.Where{ $_.CompletionText -like "$wordToComplete*" } |
+        Sort-Object -Property ListItemText
+}

@@ -1,0 +1,125 @@
+//! `goblin man`: the manual pages, one for the program and one for each subcommand, and goblin-commands(7).
+
+use std::path::PathBuf;
+
+use clap_mangen::Man;
+
+use crate::command;
+use crate::error::{Error, Exit};
+
+use super::Stop;
+use super::show::Output;
+
+/// The page of the server's commands, which the command table makes.
+const COMMANDS_PAGE: &str = "goblin-commands.7";
+
+/// What every page ends with, for the statuses are those of all subcommands.
+const EXIT_STATUS: &str = "\
+.SH \"EXIT STATUS\"
+.TP
+0
+done; also when whoever reads standard output has left
+.TP
+1
+the server answered an error (to any line of a script), or a check failed
+.TP
+2
+wrong usage or configuration
+.TP
+3
+could not connect, bind, lock or log in
+.TP
+4
+the connection was lost
+.TP
+5
+timed out with nothing, or too little, received
+.TP
+130
+interrupted
+";
+
+/// Print a manual page, or write all of them
+#[derive(clap::Args, Debug)]
+pub(super) struct ManArgs {
+    /// The page: goblin, the name of a subcommand, or commands
+    #[arg(value_name = "PAGE", default_value = "goblin")]
+    page: String,
+
+    /// Write every page into this folder instead
+    #[arg(long, value_name = "FOLDER", conflicts_with = "page")]
+    all: Option<PathBuf>,
+}
+
+/// Prints a page, or writes all.
+///
+/// # Errors
+/// There is no such page (2), or a page cannot be written (1).
+pub(super) fn run(args: &ManArgs, program: clap::Command) -> Result<Exit, Error> {
+    let pages = pages(program);
+    if let Some(folder) = &args.all {
+        for (name, page) in &pages {
+            let path = folder.join(name);
+            std::fs::write(&path, page)
+                .map_err(|cause| Error::caused(Exit::Refused, format!("cannot write {}", path.display()), cause))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let is_it = |name: &str| {
+        let name = name.rsplit_once('.').map_or(name, |(name, _)| name);
+        name == args.page || name.strip_prefix("goblin-") == Some(&args.page)
+    };
+    let Some((_, page)) = pages.iter().find(|(name, _)| is_it(name)) else {
+        return Err(Error::usage(format!("there is no page '{}'", args.page)));
+    };
+    let mut output = Output::standard();
+    Stop::settle(output.text(String::from_utf8_lossy(page)).and_then(|()| output.flush()).map(|()| Exit::Done))
+}
+
+/// Every page with the name of its file.
+fn pages(mut program: clap::Command) -> Vec<(String, Vec<u8>)> {
+    program.build();
+    let names: Vec<String> = program.get_subcommands().map(|known| format!("goblin-{}(1)", known.get_name())).collect();
+    let mut pages = vec![("goblin.1".to_owned(), page(program.clone(), &names))];
+    for subcommand in program.get_subcommands() {
+        let name = format!("goblin-{}", subcommand.get_name());
+        let also = ["goblin(1)".to_owned()];
+        pages.push((format!("{name}.1"), page(subcommand.clone().display_name(&name), &also)));
+    }
+    pages.push((COMMANDS_PAGE.to_owned(), command::manual().into_bytes()));
+    pages
+}
+
+fn page(command: clap::Command, also: &[String]) -> Vec<u8> {
+    let extra = command.get_after_help().is_some() || command.get_after_long_help().is_some();
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    let man = Man::new(command).title(name).source("goblin").manual("goblin manual");
+    let mut page = Vec::new();
+    let rendered = man
+        .render_title(&mut page)
+        .and_then(|()| man.render_name_section(&mut page))
+        .and_then(|()| man.render_synopsis_section(&mut page))
+        .and_then(|()| man.render_description_section(&mut page))
+        .and_then(|()| man.render_options_section(&mut page))
+        .and_then(|()| if extra { man.render_extra_section(&mut page) } else { Ok(()) });
+    rendered.expect("memory takes every byte");
+    page.extend_from_slice(EXIT_STATUS.as_bytes());
+    page.extend_from_slice(b".SH \"SEE ALSO\"\n");
+    let also: Vec<String> = also.iter().cloned().chain(["goblin-commands(7)".to_owned()]).collect();
+    page.extend_from_slice(also.join(",\n").replace('-', "\\-").as_bytes());
+    page.push(b'\n');
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::committed::assert_committed;
+
+    #[test]
+    fn the_committed_pages_are_what_the_command_line_says() {
+        for (name, page) in pages(crate::app::program()) {
+            assert_committed(&format!("man/{name}"), &page);
+        }
+    }
+}
