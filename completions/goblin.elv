@@ -56,7 +56,7 @@ set edit:completion:arg-completer[goblin] = {|@words|
             cand -r 'Send the command COUNT times, -1 for no end; with --stat and --latency, end after so many intervals'
             cand -i 'Pause between repetitions [default: 0]; interval of --stat and --latency [default: 1]'
             cand --pipe-timeout 'Give up --pipe when nothing was answered for so long, with status 5; 0 for never'
-            cand --color 'Colours'
+            cand --color 'Colours of the prompt, of what is typed there, and of errors'
             cand -h 'Host [default: 127.0.0.1]'
             cand -p 'TCP port [default: 6379]'
             cand -s 'Unix socket'

@@ -59,9 +59,9 @@ complete -c goblin -n "__fish_goblin_using_subcommand cli" -s X -d 'Read each ar
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s r -d 'Send the command COUNT times, -1 for no end; with --stat and --latency, end after so many intervals' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s i -d 'Pause between repetitions [default: 0]; interval of --stat and --latency [default: 1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l pipe-timeout -d 'Give up --pipe when nothing was answered for so long, with status 5; 0 for never' -r
-complete -c goblin -n "__fish_goblin_using_subcommand cli" -l color -d 'Colours' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
-always\t''
-never\t''"
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l color -d 'Colours of the prompt, of what is typed there, and of errors' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Whatever reads them'
+never\t'Nowhere'"
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s s -d 'Unix socket' -r -F

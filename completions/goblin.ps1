@@ -61,7 +61,7 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('-r', '-r', [CompletionResultType]::ParameterName, 'Send the command COUNT times, -1 for no end; with --stat and --latency, end after so many intervals')
             [CompletionResult]::new('-i', '-i', [CompletionResultType]::ParameterName, 'Pause between repetitions [default: 0]; interval of --stat and --latency [default: 1]')
             [CompletionResult]::new('--pipe-timeout', '--pipe-timeout', [CompletionResultType]::ParameterName, 'Give up --pipe when nothing was answered for so long, with status 5; 0 for never')
-            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colours')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colours of the prompt, of what is typed there, and of errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Host [default: 127.0.0.1]')
             [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'TCP port [default: 6379]')
             [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Unix socket')

@@ -151,8 +151,9 @@ impl Terminal {
         self.wait("a clear screen", |screen| screen.contents().trim_end() == prompt.trim_end());
     }
 
-    /// Presses Ctrl-D and answers the status.
+    /// Presses Ctrl-D at the prompt and answers the status. Before the prompt the key would mean something else.
     fn end(mut self) -> Option<i32> {
+        self.wait("a prompt", |screen| screen.bracketed_paste() && current_line(screen).ends_with('>'));
         self.press("\x04");
         wait_for(&mut self.child).code()
     }

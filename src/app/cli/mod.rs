@@ -93,7 +93,7 @@ pub(super) struct CliArgs {
     #[arg(long)]
     no_history: bool,
 
-    /// Colours
+    /// Colours of the prompt, of what is typed there, and of errors
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Colour,
 
@@ -139,7 +139,9 @@ impl FormArgs {
 enum Colour {
     /// On a terminal, unless NO_COLOR is set
     Auto,
+    /// Whatever reads them
     Always,
+    /// Nowhere
     Never,
 }
 
