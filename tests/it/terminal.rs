@@ -15,9 +15,9 @@ use pty_process::blocking::{Command, Pty, open};
 
 use crate::app::HELLO;
 use crate::process::Started;
-use crate::road::{Folder, Server, free_port, goblin_path, wait_for};
+use crate::road::{Folder, Server, goblin_path, wait_for};
 use crate::suite::{Need, Suite, tests};
-use crate::wire::WATCHDOG;
+use crate::wire::{Connection, WATCHDOG};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
@@ -501,7 +501,10 @@ fn a_line_can_be_repeated_and_left(server: &Server) {
     let terminal = Terminal::at(server, &[]);
     terminal.line("3 INCR n");
     terminal.shows_above(&["(integer) 1", "(integer) 2", "(integer) 3"]);
-    terminal.press("INCR n\x03");
+    terminal.press("INCR n");
+    terminal.shows_line(&format!("{}> INCR n", prompt(server)));
+    terminal.press("\x03");
+    terminal.shows_above(&[&format!("{}> INCR n", prompt(server))]);
     terminal.shows_line(&format!("{}>", prompt(server)));
     terminal.line("GET n");
     terminal.shows_above(&["\"3\""]);
@@ -512,44 +515,49 @@ fn a_line_can_be_repeated_and_left(server: &Server) {
 }
 
 fn without_a_server_there_is_a_prompt_that_completes() {
-    let port = free_port().to_string();
-    let terminal = Terminal::start(&["-p", &port], &[]);
-    terminal.shows(&format!("goblin: could not connect to 127.0.0.1:{port}"));
+    let folder = Folder::new();
+    let socket = socket_in(&folder);
+    let terminal = Terminal::start(&["-s", &socket], &[]);
+    terminal.shows(&format!("goblin: could not connect to {socket}"));
     terminal.shows_line("not connected>");
     terminal.press("SISM\t");
     terminal.shows_line("not connected> SISMEMBER key member");
     terminal.line("s m");
     terminal.shows_line("not connected>");
-    let server = Started::serve(&["--port", &port, "--no-unixsocket"]);
-    assert!(server.start_line().is_some(), "{}", server.log.text());
+    let _server = serve_at(&socket);
     terminal.line("PING");
     terminal.shows_above(&["PONG"]);
-    terminal.shows_line(&format!("127.0.0.1:{port}>"));
+    terminal.shows_line(&format!("{socket}>"));
 }
 
-/// A server that can be ended and started again at its port.
-fn serve_at(port: &str) -> Started {
-    let server = Started::serve(&["--port", port, "--no-unixsocket"]);
+fn socket_in(folder: &Folder) -> String {
+    folder.path().join("s").to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// A server that can be ended and started again at its socket, which nobody else takes meanwhile.
+fn serve_at(socket: &str) -> Started {
+    let server = Started::serve(&["--port", "0", "--unixsocket", socket]);
     assert!(server.start_line().is_some(), "{}", server.log.text());
     server
 }
 
 fn a_restarted_server_finds_the_session_as_it_was() {
-    let port = free_port().to_string();
-    let server = serve_at(&port);
-    let terminal = Terminal::start(&["-p", &port], &[]);
-    terminal.shows_line(&format!("127.0.0.1:{port}>"));
+    let folder = Folder::new();
+    let socket = socket_in(&folder);
+    let server = serve_at(&socket);
+    let terminal = Terminal::start(&["-s", &socket], &[]);
+    terminal.shows_line(&format!("{socket}>"));
     terminal.line("SELECT 3");
     terminal.line("CLIENT SETNAME somebody");
     terminal.line("MULTI");
-    terminal.shows_line(&format!("127.0.0.1:{port}[3](TX)>"));
+    terminal.shows_line(&format!("{socket}[3](TX)>"));
     drop(server);
-    let _server = serve_at(&port);
+    let _server = serve_at(&socket);
     terminal.line("CLIENT GETNAME");
     terminal.shows("goblin: connection lost");
-    terminal.shows(&format!("goblin: connected again to 127.0.0.1:{port}; lost: the transaction with 0 commands"));
+    terminal.shows(&format!("goblin: connected again to {socket}; lost: the transaction with 0 commands"));
     terminal.shows_above(&["\"somebody\""]);
-    terminal.shows_line(&format!("127.0.0.1:{port}[3]>"));
+    terminal.shows_line(&format!("{socket}[3]>"));
     // Sets are sets in RESP3 only.
     terminal.line("SADD s m");
     terminal.line("SMEMBERS s");
@@ -557,22 +565,22 @@ fn a_restarted_server_finds_the_session_as_it_was() {
 }
 
 fn subscriptions_come_back_after_a_restart() {
-    let port = free_port().to_string();
-    let server = serve_at(&port);
-    let terminal = Terminal::start(&["-p", &port], &[]);
-    terminal.shows_line(&format!("127.0.0.1:{port}>"));
+    let folder = Folder::new();
+    let socket = socket_in(&folder);
+    let server = serve_at(&socket);
+    let terminal = Terminal::start(&["-s", &socket], &[]);
+    terminal.shows_line(&format!("{socket}>"));
     terminal.line("SUBSCRIBE a b");
     terminal.shows("reading messages");
     drop(server);
     terminal.shows("goblin: connection lost");
-    let server = serve_at(&port);
+    let _server = serve_at(&socket);
     terminal.shows("2 subscribed to again; messages published meanwhile are lost");
-    let mut publisher = crate::wire::Connection::tcp((Ipv4Addr::LOCALHOST, port.parse().expect("a port")).into());
+    let mut publisher = Connection::unix(socket.as_ref());
     assert_eq!(publisher.ask("PUBLISH b back").integer(), 1);
     terminal.shows("3) \"back\"");
     terminal.press("\x03");
-    terminal.shows_line(&format!("127.0.0.1:{port}(2 subscriptions)>"));
-    drop(server);
+    terminal.shows_line(&format!("{socket}(2 subscriptions)>"));
 }
 
 fn a_wait_is_left_with_ctrl_c() {

@@ -206,6 +206,9 @@ pub(super) fn run(args: CliArgs) -> Result<Exit, Error> {
     let coloured = args.color.is_wanted();
     let asks = !args.yes && is_interactive();
     if args.words.is_empty() && is_interactive() {
+        if args.keep_going {
+            return Err(Error::usage("--keep-going is about scripts; a prompt goes on by itself"));
+        }
         let prompt = repl::Prompt { style, coloured, asks, keeps_history: !args.no_history };
         return repl::run(args.connect.into_target()?, prompt);
     }
