@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench -- closed-loop [--engine PATH]...   publish to one subscriber, one at a time, over Unix sockets
+//! cargo bench -- ring                            a record through a ring, and a round trip between two threads
 //! cargo bench -- stall [--engine PATH]...         PING beside the slowest commands of another client
 //! ```
 //!
@@ -10,6 +11,7 @@
 
 mod closed_loop;
 mod engine;
+mod ring;
 mod stall;
 
 fn main() {
@@ -17,8 +19,9 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.first().map(String::as_str) {
         Some("closed-loop") => closed_loop::run(&words[1..]),
+        Some("ring") => ring::run(),
         Some("stall") => stall::run(&words[1..]),
-        Some(other) => eprintln!("no measurement is called {other:?}; there are: closed-loop, stall"),
-        None => eprintln!("name a measurement: closed-loop or stall"),
+        Some(other) => eprintln!("no measurement is called {other:?}; there are: closed-loop, ring, stall"),
+        None => eprintln!("name a measurement: closed-loop, ring or stall"),
     }
 }

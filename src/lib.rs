@@ -12,7 +12,8 @@
 //!
 //! In the order of a request: [`transport`] moves bytes, [`protocol`] makes a request of them, [`command`] knows its
 //! name and reads its words, [`engine`] gives it meaning with the help of [`topics`], [`reply`] is what it answers, and
-//! [`server`] is where they meet. [`client`] is the other end of the wire. [`app`] is the command line.
+//! [`server`] is where they meet. [`client`] is the other end of the wire, [`shm`] what both can share instead of a
+//! socket. [`app`] is the command line.
 //!
 //! Invariant: `protocol`, `engine` and `transport` never import one another.
 //! Invariant: the engine is synchronous and deterministic, and runs without a socket or a clock.
@@ -36,6 +37,8 @@ pub mod protocol;
 pub mod reply;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(all(feature = "client", target_os = "linux"))]
+pub mod shm;
 #[cfg(feature = "bus")]
 pub mod topics;
 #[cfg(feature = "server")]
