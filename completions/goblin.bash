@@ -58,12 +58,32 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__cli)
-            opts="-x -h -p -s -n -u -a --raw --no-raw --ring --url --user --askpass --protocol --help"
+            opts="-x -X -r -i -h -p -s -n -u -a --raw --no-raw --json --csv --trim --keep-going --pipe --pipe-timeout --latency --stat --yes --no-history --color --ring --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                -X)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -i)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pipe-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 -h)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

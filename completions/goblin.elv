@@ -54,6 +54,11 @@ set edit:completion:arg-completer[goblin] = {|@words|
             cand --help 'Print help'
         }
         &'goblin;cli'= {
+            cand -X 'Read each argument that is TAG from standard input'
+            cand -r 'Send the command COUNT times, -1 for no end; with --stat and --latency, end after so many intervals'
+            cand -i 'Pause between repetitions [default: 0]; interval of --stat and --latency [default: 1]'
+            cand --pipe-timeout 'Give up --pipe when nothing was answered for so long, with status 5; 0 for never'
+            cand --color 'Colours of the prompt, of what is typed there, and of errors'
             cand -h 'Host [default: 127.0.0.1]'
             cand -p 'TCP port [default: 6379]'
             cand -s 'Unix socket'
@@ -66,7 +71,16 @@ set edit:completion:arg-completer[goblin] = {|@words|
             cand --protocol 'Dialect [default: resp3, or resp2 where the server knows no other]'
             cand --raw 'Print replies as bare bytes, an item a line [default in a pipe]'
             cand --no-raw 'Print replies with types, numbers and quotes [default on a terminal]'
+            cand --json 'Print replies as JSON, one a line; what is no UTF-8 is {"b64": "..."}, an error {"error": "..."}'
+            cand --csv 'Print replies as values between commas, one a line'
             cand -x 'Read the last argument from standard input, to its end and with its line ends'
+            cand --trim 'Without the line end at its end, with -x and -X'
+            cand --keep-going 'Go on with a script after an error; the status is still 1, or 2 when lines were not understood'
+            cand --pipe 'Send the commands on standard input without waiting for replies, and tell which lines had errors'
+            cand --latency 'Measure round trips of PING and print percentiles for each interval, and of all at the end or at Ctrl-C'
+            cand --stat 'Print a line of INFO''s figures for each interval'
+            cand --yes 'Ask no questions before what destroys or holds up; without a terminal none are asked'
+            cand --no-history 'Neither read nor write the lines typed before'
             cand --askpass 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
             cand --help 'Print help'
         }

@@ -59,6 +59,11 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             break
         }
         'goblin;cli' {
+            [CompletionResult]::new('-X', '-X ', [CompletionResultType]::ParameterName, 'Read each argument that is TAG from standard input')
+            [CompletionResult]::new('-r', '-r', [CompletionResultType]::ParameterName, 'Send the command COUNT times, -1 for no end; with --stat and --latency, end after so many intervals')
+            [CompletionResult]::new('-i', '-i', [CompletionResultType]::ParameterName, 'Pause between repetitions [default: 0]; interval of --stat and --latency [default: 1]')
+            [CompletionResult]::new('--pipe-timeout', '--pipe-timeout', [CompletionResultType]::ParameterName, 'Give up --pipe when nothing was answered for so long, with status 5; 0 for never')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colours of the prompt, of what is typed there, and of errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Host [default: 127.0.0.1]')
             [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'TCP port [default: 6379]')
             [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Unix socket')
@@ -71,7 +76,16 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('--protocol', '--protocol', [CompletionResultType]::ParameterName, 'Dialect [default: resp3, or resp2 where the server knows no other]')
             [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Print replies as bare bytes, an item a line [default in a pipe]')
             [CompletionResult]::new('--no-raw', '--no-raw', [CompletionResultType]::ParameterName, 'Print replies with types, numbers and quotes [default on a terminal]')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print replies as JSON, one a line; what is no UTF-8 is {"b64": "..."}, an error {"error": "..."}')
+            [CompletionResult]::new('--csv', '--csv', [CompletionResultType]::ParameterName, 'Print replies as values between commas, one a line')
             [CompletionResult]::new('-x', '-x', [CompletionResultType]::ParameterName, 'Read the last argument from standard input, to its end and with its line ends')
+            [CompletionResult]::new('--trim', '--trim', [CompletionResultType]::ParameterName, 'Without the line end at its end, with -x and -X')
+            [CompletionResult]::new('--keep-going', '--keep-going', [CompletionResultType]::ParameterName, 'Go on with a script after an error; the status is still 1, or 2 when lines were not understood')
+            [CompletionResult]::new('--pipe', '--pipe', [CompletionResultType]::ParameterName, 'Send the commands on standard input without waiting for replies, and tell which lines had errors')
+            [CompletionResult]::new('--latency', '--latency', [CompletionResultType]::ParameterName, 'Measure round trips of PING and print percentiles for each interval, and of all at the end or at Ctrl-C')
+            [CompletionResult]::new('--stat', '--stat', [CompletionResultType]::ParameterName, 'Print a line of INFO''s figures for each interval')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Ask no questions before what destroys or holds up; without a terminal none are asked')
+            [CompletionResult]::new('--no-history', '--no-history', [CompletionResultType]::ParameterName, 'Neither read nor write the lines typed before')
             [CompletionResult]::new('--askpass', '--askpass', [CompletionResultType]::ParameterName, 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break

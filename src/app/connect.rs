@@ -71,7 +71,7 @@ enum Dialect {
 }
 
 /// Where to connect and what to set up there.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
     address: Address,
     login: Login,
@@ -152,6 +152,29 @@ impl Target {
         let connection = self.open()?;
         let login = Login { version: connection.version(), ..self.login };
         Ok(Session::of(connection, self.address, login, CONNECT_TIMEOUT))
+    }
+
+    /// Where the server is.
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// What is set up there.
+    pub(super) fn login(&self) -> &Login {
+        &self.login
+    }
+
+    /// True unless the dialect was asked for by name.
+    pub(super) fn takes_any_version(&self) -> bool {
+        self.any_version
+    }
+
+    /// Connects and logs in like this, each within [`CONNECT_TIMEOUT`].
+    ///
+    /// # Errors
+    /// As [`Target::open`], and [`ClientError::TimedOut`].
+    pub(super) fn open_with(&self, login: &Login) -> Result<Connection, ClientError> {
+        Connection::open(&self.address, login, Some(CONNECT_TIMEOUT))
     }
 
     fn open_as(&self, login: &Login) -> Result<Connection, ClientError> {

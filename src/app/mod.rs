@@ -41,7 +41,7 @@ struct Goblin {
 #[derive(Subcommand)]
 enum GoblinSubcommand {
     Serve(Box<serve_args::ServeArgs>),
-    Cli(cli::CliArgs),
+    Cli(Box<cli::CliArgs>),
     Sub(sub::SubArgs),
     Pub(publish::PubArgs),
     Help(help::HelpArgs),
@@ -57,7 +57,7 @@ pub fn main() -> ExitCode {
     };
     let ended = match goblin.subcommand {
         GoblinSubcommand::Serve(serve) => serve::run(*serve),
-        GoblinSubcommand::Cli(cli) => cli::run(cli),
+        GoblinSubcommand::Cli(cli) => cli::run(*cli),
         GoblinSubcommand::Sub(sub) => sub::run(sub),
         GoblinSubcommand::Pub(publish) => publish::run(publish),
         GoblinSubcommand::Help(help) => help::run(help, program()),
