@@ -69,6 +69,9 @@ impl RingStream {
                     return Ok(Some(true));
                 }
                 self.still_ours()?;
+                if self.region.has_ended(self.epoch) {
+                    return Ok(Some(self.receive()?));
+                }
                 if checked.elapsed() > ALIVE_CHECK {
                     checked = Instant::now();
                     if !self.region.is_served() && !self.receive()? {
@@ -103,6 +106,9 @@ impl RingStream {
         let mut checked = Instant::now();
         rest_until(wait, || {
             self.still_ours()?;
+            if self.region.has_ended(self.epoch) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
             if let Some(room) = self.ends.producer.room().map_err(invalid)?.filter(|room| *room > 0) {
                 let count = bytes.len().min(room);
                 if let Some(mut claim) = self.ends.producer.claim(count).map_err(invalid)? {
@@ -125,7 +131,8 @@ impl RingStream {
 
     /// True when the server is gone and nothing it said is left. Never waits.
     pub(super) fn is_ended(&mut self) -> io::Result<bool> {
-        Ok(self.at == self.received.len() && !self.receive()? && !self.region.is_served())
+        let gone = self.region.has_ended(self.epoch) || !self.region.is_served();
+        Ok(gone && self.at == self.received.len() && !self.receive()?)
     }
 
     /// # Errors
@@ -135,6 +142,12 @@ impl RingStream {
             true => Ok(()),
             false => Err(io::Error::new(io::ErrorKind::ConnectionReset, "another client has taken the ring")),
         }
+    }
+}
+
+impl Drop for RingStream {
+    fn drop(&mut self) {
+        self.region.leave_session(self.epoch);
     }
 }
 

@@ -153,7 +153,13 @@ impl Shared {
 
     fn read_ring(&self, ring: &mut Ring, subscriber: SubscriberId, id: ClientId) -> bool {
         if !ring.door.has_more() {
-            return false;
+            // In this order: what it sent last comes before it leaves.
+            if !ring.door.is_left() || ring.door.has_more() {
+                return false;
+            }
+            self.end(subscriber);
+            ring.session = None;
+            return true;
         }
         ring.record.clear();
         match ring.door.take(&mut ring.record) {

@@ -5,14 +5,16 @@
 //!   8  sq_capacity                    128  sq_tail     (client)
 //!  16  cq_capacity                    192  cq_head     (client)
 //!  24  sq_offset                      256  cq_tail     (server)
-//!  32  cq_offset                      320  end; the rest of the page is unused
-//!  40  epoch        (client)
+//!  32  cq_offset                      320  ended      (server; ours)
+//!  40  epoch        (client)             384  left       (client; ours)
 //!  48  epoch_ack    (server)
 //!  56  mirror u32, owner_pid u32
 //! ```
 //!
 //! Little-endian; every field is a u64 unless it says otherwise; positions have a cache line each.
-//! A client begins a session by raising `epoch`; the server empties both directions and answers in `epoch_ack`.
+//! A client begins a session by raising `epoch`; the server empties both directions and answers in `epoch_ack`. Where
+//! the original has nothing, the number of a session that has ended stands in `ended`, that of one whose client has gone
+//! in `left`.
 //!
 //! Source: the ring of Goblin Core v0.10.2, header version 3.
 
@@ -26,7 +28,7 @@ pub const MAGIC: u32 = u32::from_le_bytes(*b"GRNG");
 /// The version of the header we speak.
 pub const VERSION: u32 = 3;
 
-/// Bytes of the header that have a meaning.
+/// Bytes of the header that have a meaning to the original.
 pub const HEADER_BYTES: usize = 320;
 
 /// A ring has at least a page each way.
@@ -46,6 +48,8 @@ pub(super) mod at {
     pub(in crate::shm) const SQ_TAIL: usize = 16;
     pub(in crate::shm) const CQ_HEAD: usize = 24;
     pub(in crate::shm) const CQ_TAIL: usize = 32;
+    pub(in crate::shm) const ENDED: usize = 40;
+    pub(in crate::shm) const LEFT: usize = 48;
 }
 
 const _: () = assert!(at::CQ_TAIL * 8 + LINE_BYTES as usize == HEADER_BYTES);
@@ -82,7 +86,9 @@ impl Geometry {
         words[at::SQ_OFFSET].set(self.sq_offset);
         words[at::CQ_OFFSET].set(self.cq_offset);
         words[at::MIRROR_AND_PID].set(u64::from(pid) << 32);
-        for zeroed in [at::EPOCH, at::EPOCH_ACK, at::SQ_HEAD, at::SQ_TAIL, at::CQ_HEAD, at::CQ_TAIL] {
+        for zeroed in
+            [at::EPOCH, at::EPOCH_ACK, at::SQ_HEAD, at::SQ_TAIL, at::CQ_HEAD, at::CQ_TAIL, at::ENDED, at::LEFT]
+        {
             words[zeroed].set(0);
         }
         words[at::MAGIC_AND_VERSION].release(u64::from(MAGIC) | u64::from(VERSION) << 32);

@@ -157,6 +157,26 @@ impl Region {
         self.words()[at::EPOCH_ACK].release(epoch);
     }
 
+    /// The server ends the session `epoch`: its client reads no more than what is there.
+    pub fn end_session(&self, epoch: u64) {
+        self.words()[at::ENDED].release(epoch);
+    }
+
+    /// Whether the server has ended the session `epoch`.
+    pub fn has_ended(&self, epoch: u64) -> bool {
+        self.words()[at::ENDED].acquire() == epoch
+    }
+
+    /// The client leaves the session `epoch`. One that is killed cannot say so.
+    pub fn leave_session(&self, epoch: u64) {
+        self.words()[at::LEFT].release(epoch);
+    }
+
+    /// Whether the client has left the session `epoch`; what it wrote before is there.
+    pub fn has_left(&self, epoch: u64) -> bool {
+        self.words()[at::LEFT].acquire() == epoch
+    }
+
     /// Asks for a session, as a client; answers its number.
     pub fn ask_for_session(&self) -> u64 {
         let epoch = self.words()[at::EPOCH].get().wrapping_add(1);

@@ -86,6 +86,11 @@ impl RingDoor {
         self.region.acknowledge(self.epoch);
     }
 
+    /// Whether the client of the session begun last has said that it leaves. What it sent before is still there.
+    pub fn is_left(&self) -> bool {
+        self.region.has_left(self.epoch)
+    }
+
     /// Whether the client has sent something. One load when it has not.
     pub fn has_more(&self) -> bool {
         self.ends.borrow_mut().consumer.has_more()
@@ -109,6 +114,12 @@ pub struct RingLink {
     ends: Rc<RefCell<Ends>>,
     region: Arc<Region>,
     epoch: u64,
+}
+
+impl Drop for RingLink {
+    fn drop(&mut self) {
+        self.region.end_session(self.epoch);
+    }
 }
 
 impl RingLink {

@@ -7,6 +7,10 @@
 mod wire;
 // The server fixture and the ways to reach it.
 mod road;
+// Sessions over rings.
+mod ring;
+// Rings as pipes of bytes.
+mod ring_pipe;
 // The engine in this process.
 mod inside;
 // Transcripts and how replies are compared.
@@ -111,6 +115,7 @@ fn main() -> ExitCode {
     publish::tests(&mut suite);
     pubsub::tests(&mut suite);
     reconnect::tests(&mut suite);
+    ring::tests(&mut suite);
     sets::tests(&mut suite);
     shells::tests(&mut suite);
     streams::tests(&mut suite);

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, PipeReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -102,12 +102,30 @@ pub struct Server {
     port: u16,
     folder: Folder,
     log: Log,
+    /// Rings that connections were given.
+    taken_rings: AtomicUsize,
 }
+
+/// Rings of a server that has some: more than a test has connections at a time.
+const RINGS: usize = 12;
 
 impl Server {
     /// Starts the program under test with its defaults.
     pub fn start() -> Server {
         Server::with(&[])
+    }
+
+    /// Starts goblin with rings, one for each connection of a test.
+    pub fn with_rings() -> Server {
+        let rings: Vec<String> = (0..RINGS).map(|at| format!("ring-{at}:16kb")).collect();
+        let settings: Vec<&str> = rings.iter().flat_map(|ring| ["--ring", ring]).collect();
+        Server::with(&settings)
+    }
+
+    /// Takes the next ring of a server with rings.
+    pub fn connect_ring(&self) -> Connection {
+        let at = self.taken_rings.fetch_add(1, Ordering::Relaxed);
+        Connection::ring(&self.folder.path().join(format!("ring-{}", at % RINGS)))
     }
 
     /// Starts the program under test with settings, given as `--name`, `value`.
@@ -142,7 +160,8 @@ impl Server {
         drop(command);
         let log = Log::follow(reader);
         let ready = log.wait(|line| program.is_ready(line));
-        let server = Server { pid: child.id(), child: Mutex::new(child), port, folder, log };
+        let taken_rings = AtomicUsize::new(0);
+        let server = Server { pid: child.id(), child: Mutex::new(child), port, folder, log, taken_rings };
         match ready {
             true => Ok(server),
             false => Err(server.log.text()),
@@ -357,11 +376,17 @@ pub enum Road {
     /// No server: the engine in this process.
     InsideResp2,
     InsideResp3,
+    /// Over rings, which the server is told to serve.
+    RingResp2,
+    RingResp3,
 }
 
 impl Road {
     /// Every road to a server.
     pub const SOCKETS: [Road; 4] = [Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3];
+
+    /// The roads over shared memory.
+    pub const RINGS: [Road; 2] = [Road::RingResp2, Road::RingResp3];
 
     /// The roads to the engine as a library.
     pub const INSIDE: [Road; 2] = [Road::InsideResp2, Road::InsideResp3];
@@ -375,14 +400,16 @@ impl Road {
             Road::UnixResp3 => "unix_resp3",
             Road::InsideResp2 => "inside_resp2",
             Road::InsideResp3 => "inside_resp3",
+            Road::RingResp2 => "ring_resp2",
+            Road::RingResp3 => "ring_resp3",
         }
     }
 
     /// RESP version, 2 or 3.
     pub fn resp(self) -> u8 {
         match self {
-            Road::TcpResp2 | Road::UnixResp2 | Road::InsideResp2 => 2,
-            Road::TcpResp3 | Road::UnixResp3 | Road::InsideResp3 => 3,
+            Road::TcpResp2 | Road::UnixResp2 | Road::InsideResp2 | Road::RingResp2 => 2,
+            Road::TcpResp3 | Road::UnixResp3 | Road::InsideResp3 | Road::RingResp3 => 3,
         }
     }
 
@@ -390,6 +417,7 @@ impl Road {
     pub fn connect(self, server: &Server) -> Connection {
         self.greet(match self {
             Road::UnixResp2 | Road::UnixResp3 => server.connect_unix(),
+            Road::RingResp2 | Road::RingResp3 => server.connect_ring(),
             _ => server.connect(),
         })
     }

@@ -62,6 +62,14 @@ impl Suite {
         }
     }
 
+    /// A transcript over rings, each time to a server of its own that serves some.
+    pub fn on_every_ring(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
+        for road in Road::RINGS {
+            let name = format!("{name}::{}", road.name());
+            self.plain(module, &name, need.clone(), move || test(&mut Talk::new(Arc::new(Server::with_rings()), road)));
+        }
+    }
+
     /// A test that asks for one server with default settings.
     pub fn with_server(&mut self, module: &str, name: &str, need: Need, test: fn(&Server)) {
         self.plain(module, name, need, move || test(&Server::start()));

@@ -10,6 +10,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::ring_pipe::RingPipe;
+
 /// How long a peer may keep a test waiting before it counts as hung.
 pub const WATCHDOG: Duration = Duration::from_secs(20);
 
@@ -47,6 +49,7 @@ impl Inbox {
 enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Ring(RingPipe),
 }
 
 impl Connection {
@@ -86,6 +89,11 @@ impl Connection {
         Connection { stream: Stream::Unix(stream), inbox: Inbox::default() }
     }
 
+    /// Takes a ring.
+    pub fn ring(path: &Path) -> Connection {
+        Connection { stream: Stream::Ring(RingPipe::take(path)), inbox: Inbox::default() }
+    }
+
     /// Sends bytes as they are.
     pub fn send(&mut self, bytes: &[u8]) {
         self.try_send(bytes).unwrap_or_else(|error| panic!("send {} bytes: {error}", bytes.len()));
@@ -96,6 +104,7 @@ impl Connection {
         match &mut self.stream {
             Stream::Tcp(stream) => stream.write_all(bytes),
             Stream::Unix(stream) => stream.write_all(bytes),
+            Stream::Ring(ring) => ring.write_all(bytes),
         }
     }
 
@@ -105,6 +114,7 @@ impl Connection {
         let sent = match &mut self.stream {
             Stream::Tcp(stream) => stream.write(bytes),
             Stream::Unix(stream) => stream.write(bytes),
+            Stream::Ring(ring) => ring.write_some(bytes),
         };
         self.set_nonblocking(false);
         match sent {
@@ -117,6 +127,7 @@ impl Connection {
         match &self.stream {
             Stream::Tcp(stream) => stream.set_nonblocking(yes),
             Stream::Unix(stream) => stream.set_nonblocking(yes),
+            Stream::Ring(_) => Ok(()),
         }
         .expect("change blocking mode");
     }
@@ -126,6 +137,7 @@ impl Connection {
         match &self.stream {
             Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
             Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
+            Stream::Ring(ring) => ring.leave(),
         }
         .expect("shut down writing");
     }
@@ -135,6 +147,7 @@ impl Connection {
         let _ = match &self.stream {
             Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
             Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
+            Stream::Ring(ring) => ring.leave(),
         };
     }
 
@@ -228,6 +241,7 @@ impl Connection {
         let read = match &mut self.stream {
             Stream::Tcp(stream) => stream.read(&mut chunk),
             Stream::Unix(stream) => stream.read(&mut chunk),
+            Stream::Ring(ring) => ring.read(&mut chunk),
         };
         match read {
             Ok(0) => false,

@@ -1,0 +1,103 @@
+//! A ring as a pipe for bytes, for raw clients. The record format is the library's; what is in the records is not.
+
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use goblin::shm::{Ends, Region};
+
+use crate::wire::WATCHDOG;
+
+/// A session over a ring.
+pub struct RingPipe {
+    region: Arc<Region>,
+    ends: Ends,
+    epoch: u64,
+    received: Vec<u8>,
+}
+
+impl RingPipe {
+    /// Takes the ring at a path, as soon as the server has begun the session.
+    pub fn take(path: &Path) -> RingPipe {
+        let opened = Region::open(path);
+        let region = Arc::new(opened.unwrap_or_else(|error| panic!("{error}")));
+        let epoch = region.ask_for_session();
+        wait(|| (region.acknowledged() == epoch).then_some(())).expect("a session");
+        let ends = Ends::of_client(&region).expect("a sound ring");
+        RingPipe { region, ends, epoch, received: Vec::new() }
+    }
+
+    fn receive(&mut self) {
+        while self.ends.consumer.take(&mut self.received).expect("a sound ring") {}
+        self.ends.consumer.release();
+    }
+
+    /// What has arrived; nothing once the server has ended the session.
+    pub fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+        wait(|| {
+            let has_ended = self.region.has_ended(self.epoch);
+            self.receive();
+            (has_ended || !self.received.is_empty()).then_some(())
+        })?;
+        let count = self.received.len().min(buf.len());
+        buf[..count].copy_from_slice(&self.received[..count]);
+        self.received.drain(..count);
+        Ok(count)
+    }
+
+    /// What fits now, while replies are taken out.
+    pub fn write_some(&mut self, bytes: &[u8]) -> Result<usize> {
+        if self.region.has_ended(self.epoch) {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        self.receive();
+        let Some(room) = self.ends.producer.room().expect("a sound ring").filter(|room| *room > 0) else {
+            return Err(ErrorKind::WouldBlock.into());
+        };
+        let count = bytes.len().min(room);
+        let mut claim = self.ends.producer.claim(count).expect("a sound ring").expect("room");
+        claim.write(&bytes[..count]);
+        claim.commit();
+        self.ends.producer.publish();
+        Ok(count)
+    }
+
+    /// Everything, as soon as there is room.
+    pub fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let count = wait(|| match self.write_some(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+                other => Some(other),
+            })??;
+            bytes = &bytes[count..];
+        }
+        Ok(())
+    }
+
+    /// Says that nothing more will come.
+    pub fn leave(&self) -> Result<()> {
+        self.region.leave_session(self.epoch);
+        Ok(())
+    }
+}
+
+impl Drop for RingPipe {
+    fn drop(&mut self) {
+        self.region.leave_session(self.epoch);
+    }
+}
+
+/// Looks until there is something, or for as long as a test may be kept waiting.
+fn wait<T>(mut look: impl FnMut() -> Option<T>) -> Result<T> {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return Ok(found);
+        }
+        if began.elapsed() > WATCHDOG {
+            return Err(Error::new(ErrorKind::WouldBlock, "nothing came over the ring"));
+        }
+        std::thread::yield_now();
+    }
+}
