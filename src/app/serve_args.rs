@@ -33,6 +33,10 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "OCTAL")]
     unixsocketperm: Option<OsString>,
 
+    /// Take SBE clients over TCP too, not only on the Unix socket
+    #[arg(long)]
+    sbe: bool,
+
     /// How to wait for work [default: adaptive; block where the machine has one processor only]
     #[arg(long, value_name = "HOW", value_parser = ["spin", "adaptive", "block"])]
     wait: Option<String>,
@@ -113,6 +117,7 @@ impl ServeArgs {
             ("unixsocket", self.unixsocket),
             ("no-unixsocket", self.no_unixsocket.then(|| "yes".into())),
             ("unixsocketperm", self.unixsocketperm),
+            ("sbe", self.sbe.then(|| "yes".into())),
             ("wait", self.wait.map(Into::into)),
             ("cpu", self.cpu),
             ("databases", self.databases),

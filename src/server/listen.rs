@@ -11,6 +11,7 @@ use crate::engine::{Caller, SubscriberId};
 use crate::error::Error;
 use crate::limits::ACCEPTS_PER_WAKE;
 use crate::protocol::resp::reply::encode;
+use crate::protocol::sbe::Form;
 use crate::reply::{CommandError, Reply};
 use crate::transport::{Peer, Stream, TcpDoor, UnixDoor};
 
@@ -145,6 +146,7 @@ fn admit(shared: &Rc<Shared>, stream: Stream, peer: Peer) {
     inner.table.stats.connections += 1;
     let id = inner.table.next_client_id();
     let now_ms = inner.table.now.unix_us / 1000;
+    let undecided = peer.is_unix() || inner.table.settings.sbe();
     let place = inner.table.sessions.vacant_entry();
     let subscriber = SubscriberId(place.key() as u32);
     let mut caller = Caller::new(id, subscriber);
@@ -157,6 +159,8 @@ fn admit(shared: &Rc<Shared>, stream: Stream, peer: Peer) {
         subscriber,
         caller: Some(caller),
         resp: 2,
+        undecided,
+        form: Form::Plain,
         subscribed: false,
         monitor: false,
         decoder: Default::default(),

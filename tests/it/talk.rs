@@ -39,7 +39,7 @@ impl Talk {
         }
     }
 
-    /// RESP version, 2 or 3.
+    /// RESP version, 2 or 3; 0 for SBE.
     pub fn resp(&self) -> u8 {
         self.road.resp()
     }

@@ -1,14 +1,17 @@
-//! A raw RESP client: bytes out, bytes or values in, over a plain blocking socket.
+//! A raw client of RESP or SBE: bytes out, bytes or values in, over a plain blocking socket.
 //!
 //! Invariant: nothing of the library is used here, so that a mistake in its codec cannot hide itself.
 //! Invariant: every read has a watchdog; a test never waits with a sleep.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
+
+use crate::sbe_wire;
 
 /// How long a peer may keep a test waiting before it counts as hung.
 pub const WATCHDOG: Duration = Duration::from_secs(20);
@@ -20,6 +23,8 @@ const DEPTH_MAX: usize = 32;
 pub struct Connection {
     stream: Stream,
     inbox: Inbox,
+    /// Set once it speaks SBE: what arrived before the reply that was waited for.
+    messages: Option<VecDeque<Value>>,
 }
 
 /// What arrived; reading moves `at` instead of the bytes, so that many short replies cost no copies.
@@ -70,7 +75,7 @@ impl Connection {
         stream.set_nodelay(true).expect("TCP_NODELAY");
         stream.set_read_timeout(Some(WATCHDOG)).expect("read timeout");
         stream.set_write_timeout(Some(WATCHDOG)).expect("write timeout");
-        Connection { stream: Stream::Tcp(stream), inbox: Inbox::default() }
+        Connection { stream: Stream::Tcp(stream), inbox: Inbox::default(), messages: None }
     }
 
     /// Connects to a Unix socket.
@@ -83,7 +88,14 @@ impl Connection {
     pub fn over(stream: UnixStream) -> Connection {
         stream.set_read_timeout(Some(WATCHDOG)).expect("read timeout");
         stream.set_write_timeout(Some(WATCHDOG)).expect("write timeout");
-        Connection { stream: Stream::Unix(stream), inbox: Inbox::default() }
+        Connection { stream: Stream::Unix(stream), inbox: Inbox::default(), messages: None }
+    }
+
+    /// Speaks SBE from now on, the first thing said on this connection: every request is a Call.
+    pub fn into_sbe(mut self) -> Connection {
+        self.send(sbe_wire::MAGIC);
+        self.messages = Some(VecDeque::new());
+        self
     }
 
     /// Sends bytes as they are.
@@ -138,16 +150,36 @@ impl Connection {
         };
     }
 
-    /// Sends one request in array form.
+    /// Sends one request in array form, or as Call.
     pub fn request<W: AsRef<[u8]>>(&mut self, words: &[W]) {
-        let frame = frame(words);
+        let frame = if self.messages.is_some() { sbe_wire::call(words) } else { frame(words) };
         self.send(&frame);
     }
 
-    /// Sends one request and reads its reply.
+    /// Sends one request and reads its reply; in SBE messages may come before it and are kept for later.
     pub fn call<W: AsRef<[u8]>>(&mut self, words: &[W]) -> Value {
         self.request(words);
-        self.value()
+        if self.messages.is_none() {
+            return self.value();
+        }
+        loop {
+            let answer = self.answer();
+            match &mut self.messages {
+                Some(messages) if answer.is_message => messages.push_back(answer.value),
+                _ => return answer.value,
+            }
+        }
+    }
+
+    /// Reads one SBE frame.
+    pub fn answer(&mut self) -> sbe_wire::Answer {
+        loop {
+            if let Some(answer) = sbe_wire::parse(self.inbox.unread()) {
+                self.inbox.take(answer.len);
+                return answer;
+            }
+            assert!(self.fill(), "connection closed while a reply was due; unread: {}", shown(self.inbox.unread()));
+        }
     }
 
     /// Sends the words of a line and reads the reply.
@@ -206,7 +238,10 @@ impl Connection {
 
     /// Reads one value, a push included.
     pub fn value(&mut self) -> Value {
-        self.value_bytes().0
+        match &mut self.messages {
+            Some(messages) => messages.pop_front().unwrap_or_else(|| self.answer().value),
+            None => self.value_bytes().0,
+        }
     }
 
     /// Reads one value together with the bytes it came as.

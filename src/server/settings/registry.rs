@@ -143,6 +143,7 @@ pub(super) static REGISTRY: &[Entry] = &[
     integer("tcp-backlog", 0, INT, "511", Acts("connections the kernel holds until they are accepted")).when(Start),
     text("unixsocket", Acts("path of the Unix socket; nothing means none")).when(Start),
     Entry::new("unixsocketperm", Kind::Octal { most: 0o777 }, "700", Acts("mode of the Unix socket")).when(Start),
+    switch("sbe", "no", Acts("take SBE clients over TCP, as Unix sockets always do")),
     switch("protected-mode", "yes", Acts("refuse other machines while there is no password")),
     Entry::new(
         "wait",
