@@ -26,8 +26,8 @@ pub const FRAME_BYTES_MAX: u32 = i32::MAX as u32;
 /// Bytes of one SBE frame before login: room for Hello with any token, too little to hoard memory with.
 pub const UNAUTHENTICATED_FRAME_BYTES_MAX: u32 = 64 * 1024;
 
-/// Bytes of decoded words after which a window of SBE requests ends, and those kept for the next window.
-pub const FRAME_WORDS_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of decoded words after which a window of SBE requests ends, and those kept for the next turn.
+pub const FRAME_WORDS_BYTES_MAX: usize = 64 * 1024;
 
 /// Progress inside a request, in bytes, below which reading it again is cheaper than remembering how far it got.
 /// At most this much is read twice per arrival.

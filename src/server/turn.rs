@@ -66,6 +66,7 @@ pub(super) fn turn(engine: &mut Engine, table: &mut Table, window: &mut Window, 
         let session = run.table.sessions.get_mut(subscriber.0 as usize);
         let mut decoder = session.map(|session| std::mem::take(&mut session.decoder)).unwrap_or_default();
         let end = run.windows(&mut decoder, window, bytes);
+        window.release();
         if let Some(session) = run.table.sessions.get_mut(subscriber.0 as usize) {
             session.decoder = decoder;
         }

@@ -3,7 +3,7 @@
 //! Invariant: a window ends behind a request that may change how the next one is read.
 //! Deliberately unknown here: who sent them, and what becomes of them.
 
-use crate::command::{Args, Flags, OwnedArgs, Request, Span, Spec};
+use crate::command::{Args, CommandId, Flags, OwnedArgs, Request, Span, Spec};
 use crate::limits::{FRAME_WORDS_BYTES_MAX, TURN_COMMANDS_MAX};
 use crate::protocol::ProtocolError;
 use crate::protocol::resp::{Decoded, Decoder, Limits};
@@ -116,7 +116,6 @@ impl Window {
     ) -> Option<ProtocolError> {
         self.begin(bytes.len());
         self.words.bytes.clear();
-        self.words.bytes.shrink_to(FRAME_WORDS_BYTES_MAX);
         let mut at = from;
         while at < bytes.len() {
             let (message, end) = match frame_at(bytes, at, frame_bytes_max) {
@@ -156,7 +155,12 @@ impl Window {
             Some(spec) if decoded.form == Form::Greeting || spec.takes(args.len()) && !spec.is_container() => Ok(spec),
             Some(_) | None => Request::resolve(args).spec,
         };
-        (decoded.form, spec)
+        let form = match (decoded.form, &spec) {
+            (Form::Pubsub, Ok(spec)) if spec.id == CommandId::PUBSUB_NUMSUB => Form::Subscribers,
+            (Form::Pubsub, _) => Form::Plain,
+            (form, _) => form,
+        };
+        (form, spec)
     }
 
     fn begin(&mut self, start: usize) {
@@ -164,6 +168,13 @@ impl Window {
         self.requests.clear();
         self.ended_early = false;
         self.start = start;
+    }
+
+    /// Gives memory back that only a long request needed.
+    pub(super) fn release(&mut self) {
+        if self.words.bytes.capacity() > FRAME_WORDS_BYTES_MAX {
+            self.words.bytes = Vec::new();
+        }
     }
 
     /// True when the window ends here.

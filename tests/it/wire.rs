@@ -189,6 +189,7 @@ impl Connection {
 
     /// Reads exactly these bytes, or fails showing what came instead.
     pub fn expect(&mut self, wanted: &[u8]) {
+        assert!(self.messages.is_none(), "bytes of RESP on a connection that speaks SBE");
         while !self.arrives(wanted) && wanted.starts_with(self.inbox.unread()) && self.fill() {}
         let got = self.inbox.unread();
         assert!(got.starts_with(wanted), "bytes differ\n wanted: {}\n    got: {}", shown(wanted), shown(got));
@@ -197,6 +198,7 @@ impl Connection {
 
     /// Reads these bytes when they are what comes next; otherwise reads nothing and answers false.
     pub fn take_if(&mut self, wanted: &[u8]) -> bool {
+        assert!(self.messages.is_none(), "bytes of RESP on a connection that speaks SBE");
         while !self.arrives(wanted) && wanted.starts_with(self.inbox.unread()) && self.fill() {}
         let same = self.arrives(wanted);
         if same {

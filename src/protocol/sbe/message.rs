@@ -124,8 +124,10 @@ pub enum Form {
     Page,
     /// A page as an ArrayReply that begins with the cursor.
     CursorFirst,
-    /// PubSubNumSubReply for NUMSUB, plain for other operations.
+    /// Subscribers for NUMSUB, plain for the other operations of PUBSUB: the server finds out.
     Pubsub,
+    /// Names and counts as PubSubNumSubReply.
+    Subscribers,
     /// Everything but errors as RespValueReply.
     Tree,
     /// The same, for Hello.
@@ -138,7 +140,7 @@ impl Form {
         match self {
             // A list is an entry, too.
             Form::Tree | Form::Greeting => ENTRIES_MAX as u32 - 1,
-            Form::Plain | Form::Nullable | Form::Page | Form::CursorFirst | Form::Pubsub => ENTRIES_MAX as u32,
+            Form::Plain | Form::Nullable | Form::Page | Form::CursorFirst | Form::Pubsub | Form::Subscribers => ENTRIES_MAX as u32,
         }
     }
 }
@@ -181,6 +183,8 @@ impl Words {
     /// What is wrong with the frame; nothing was appended.
     pub fn decode(&mut self, message: &[u8], spans: &mut Vec<Span>) -> Result<Decoded, FrameFault> {
         let mut cursor = Cursor::new(message);
+        // Nearly all of it becomes words.
+        let frame_len = message.len();
         let (Some(block), Some(template), Some(_)) = (cursor.u16(), cursor.u16(), cursor.u32()) else {
             return Err(FrameFault::TooShort);
         };
@@ -191,6 +195,7 @@ impl Words {
             Role::Command(command) => Some(command.spec()),
             Role::Call | Role::Reply => None,
         };
+        self.bytes.reserve(frame_len);
         let mut writer = Writer { bytes: &mut self.bytes, spans };
         if let Some(spec) = spec {
             writer.word(spec.title.as_bytes());
@@ -344,5 +349,140 @@ impl Writer<'_> {
             self.word(word.as_bytes());
         }
         self.word(data);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::command::Args;
+    use crate::protocol::sbe::MESSAGES;
+
+    /// A message without its prefix.
+    fn message(template: u16, block: &[u8], rest: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in [block.len() as u16, template, 7, 2] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        [&bytes, block, rest].concat()
+    }
+
+    fn data(string: &[u8]) -> Vec<u8> {
+        [&(string.len() as u32).to_le_bytes()[..], string].concat()
+    }
+
+    fn words(message: &[u8]) -> Result<String, FrameFault> {
+        let (mut words, mut spans) = (Words::default(), Vec::new());
+        words.decode(message, &mut spans)?;
+        let args = Args::new(&words.bytes, &spans);
+        Ok(args.iter().map(|word| word.escape_ascii().to_string()).collect::<Vec<_>>().join("|"))
+    }
+
+    #[test]
+    fn numbers_become_the_text_a_command_reads() {
+        for (number, text) in [
+            (0.1, "0.1"),
+            (-0.0, "-0"),
+            (1e300, "1e300"),
+            (5e-324, "5e-324"),
+            (123456789.125, "123456789.125"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "NaN"),
+        ] {
+            let bytes = message(33, &f64::to_le_bytes(number), &data(b"k"));
+            assert_eq!(words(&bytes), Ok(format!("INCRBYFLOAT|k|{text}")));
+        }
+        for number in [0, -1, i64::MIN, i64::MAX] {
+            let bytes = message(31, &number.to_le_bytes(), &data(b"k"));
+            assert_eq!(words(&bytes), Ok(format!("INCRBY|k|{number}")));
+        }
+        let scan = [&u64::MAX.to_le_bytes()[..], &7u64.to_le_bytes(), &[1, 1]].concat();
+        let bytes = message(126, &scan, &[data(b"a*"), data(b"set")].concat());
+        assert_eq!(words(&bytes), Ok("SCAN|18446744073709551615|MATCH|a*|COUNT|7|TYPE|set".into()));
+    }
+
+    #[test]
+    fn options_come_from_bits_and_choices() {
+        let set = |flags: u8, mode: u8, value: i64| {
+            let block = [&[flags, mode][..], &value.to_le_bytes()].concat();
+            words(&message(23, &block, &[data(b"k"), data(b"v")].concat())).unwrap()
+        };
+        assert_eq!(set(0, 0, 9), "SET|k|v");
+        assert_eq!(set(0xf3, 2, -9), "SET|k|v|NX|XX|PX|-9");
+        assert_eq!(set(4 | 8, 9, 1), "SET|k|v|GET|KEEPTTL|PXAT|1");
+        let count = |count: i64| words(&message(108, &count.to_le_bytes(), &data(b"k"))).unwrap();
+        assert_eq!((count(-1), count(0)), ("SPOP|k".into(), "SPOP|k|0".into()));
+        let operation = |operation: u8| words(&message(101, &[operation], &[0, 0, 0, 0])).unwrap();
+        assert_eq!((operation(2), operation(3)), ("PUBSUB|NUMPAT".into(), "PUBSUB|3".into()));
+        let scan = |pattern: &[u8]| {
+            words(&message(118, &[0; 16], &[data(b"k"), data(pattern)].concat())).unwrap()
+        };
+        assert_eq!((scan(b""), scan(b"*")), ("SSCAN|k|0|COUNT|0".into(), "SSCAN|k|0|MATCH|*|COUNT|0".into()));
+    }
+
+    /// A request with every part filled in.
+    fn sample(message: &Message) -> Vec<u8> {
+        let strings = |names: &[&str]| names.iter().flat_map(|name| data(name.as_bytes())).collect::<Vec<u8>>();
+        let mut rest = Vec::new();
+        if let Some(group) = &message.group {
+            rest.extend_from_slice(&group.block.to_le_bytes());
+            rest.extend_from_slice(&2u16.to_le_bytes());
+            for _ in 0..2 {
+                rest.extend(vec![1; usize::from(group.block)]);
+                rest.extend(strings(group.data));
+            }
+        }
+        rest.extend(strings(message.data));
+        self::message(message.template, &vec![1; usize::from(message.block)], &rest)
+    }
+
+    fn requests() -> impl Iterator<Item = &'static Message> {
+        MESSAGES.iter().filter(|message| message.role != Role::Reply)
+    }
+
+    #[test]
+    fn every_request_is_read_whole_and_refused_when_cut() {
+        for message in requests() {
+            let whole = sample(message);
+            assert!(words(&whole).is_ok(), "{}", message.name);
+            assert_eq!(words(&[&whole[..], b"more"].concat()), words(&whole), "{}", message.name);
+            for cut in 0..whole.len() {
+                assert!(words(&whole[..cut]).is_err(), "{} cut to {cut} bytes", message.name);
+            }
+        }
+        for message in MESSAGES.iter().filter(|message| message.role == Role::Reply) {
+            assert_eq!(words(&sample(message)), Err(FrameFault::UnknownTemplate(message.template)));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Nothing a peer sends makes the decoder read past its end or hold more than it was sent.
+        #[test]
+        fn hostile_frames_are_read_or_refused(
+            which in 0..requests().count(),
+            edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+            cut in any::<prop::sample::Index>(),
+            noise in prop::collection::vec(any::<u8>(), 0..40),
+            is_noise in any::<bool>(),
+        ) {
+            let mut bytes = sample(requests().nth(which).unwrap());
+            for (place, byte) in &edits {
+                let place = place.index(bytes.len());
+                bytes[place] = *byte;
+            }
+            bytes.truncate(cut.index(bytes.len() + 1));
+            if is_noise {
+                bytes = noise;
+            }
+            let (mut words, mut spans) = (Words::default(), Vec::new());
+            let decoded = words.decode(&bytes, &mut spans);
+            prop_assert!(words.bytes.len() <= bytes.len() + 120, "{} bytes of words", words.bytes.len());
+            prop_assert!(decoded.is_ok() || spans.is_empty());
+            prop_assert!(spans.iter().all(|span| (span.start + span.len) as usize <= words.bytes.len()));
+        }
     }
 }

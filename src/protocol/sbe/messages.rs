@@ -1,4 +1,4 @@
-// GENERATED from commands/*.toml and commands/sbe/messages.toml by commands/build.rs; change one, then run: UPDATE=1 cargo build
+//! GENERATED from commands/*.toml and commands/sbe/messages.toml by commands/build.rs; change one, then run: UPDATE=1 cargo build
 
 use super::message::{Field, Form, Group, Kind, Message, Role, Rule};
 use crate::command::CommandId;

@@ -328,7 +328,7 @@ fn bulk(text: &Text<'_>, out: &mut impl Output) {
 fn list(items: &[Reply<'_>], form: Form, out: &mut impl Output) {
     match form {
         Form::Nullable => nullable(items, out),
-        Form::Pubsub if matches!(items, [_, Reply::Integer(_), ..]) => subscribers(items, out),
+        Form::Subscribers => subscribers(items, out),
         _ => {
             let mut strings = Strings::new(Collection::Array, form, 0);
             items.iter().for_each(|item| with_text(item, |text| strings.push(text)));
