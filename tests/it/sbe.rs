@@ -137,7 +137,13 @@ fn keys_have_their_messages(server: &Server) {
     check(c, 42, &[], &strings(&["no"]), (4, "-2"));
     check(c, 37, &amount(100, 0), &strings(&["a"]), (4, "1"));
     check(c, 37, &amount(50, 4), &strings(&["a"]), (4, "0"));
-    check(c, 37, &amount(50, 1 | 4), &strings(&["a"]), (3, "-ERR NX and XX, GT or LT options at the same time are not compatible"));
+    check(
+        c,
+        37,
+        &amount(50, 1 | 4),
+        &strings(&["a"]),
+        (3, "-ERR NX and XX, GT or LT options at the same time are not compatible"),
+    );
     check(c, 38, &amount(90_000, 8), &strings(&["a"]), (4, "1"));
     check(c, 43, &[], &strings(&["a"]), (4, "1"));
     check(c, 39, &amount(4_000_000_000, 0), &strings(&["a"]), (4, "1"));
@@ -327,7 +333,11 @@ fn own_pushes_stand_before_the_reply(server: &Server) {
     c.send(&[publish("1"), publish("2")].concat());
     let said: Vec<String> = (0..6).map(|_| c.answer().value.to_string()).collect();
     let of = |payload: &str| {
-        vec![format!("[\"message\", \"a\", \"{payload}\"]"), format!("[\"pmessage\", \"*\", \"a\", \"{payload}\"]"), "2".into()]
+        vec![
+            format!("[\"message\", \"a\", \"{payload}\"]"),
+            format!("[\"pmessage\", \"*\", \"a\", \"{payload}\"]"),
+            "2".into(),
+        ]
     };
     assert_eq!(said, [of("1"), of("2")].concat());
     // Inside EXEC they stand before the one reply of it.
@@ -506,7 +516,13 @@ fn a_password_guards_sbe() {
     assert_eq!(c.answer().value.to_string(), refused.1);
     c.send(&hello(0, "", "wrong", "me"));
     assert!(c.answer().value.to_string().starts_with("-WRONGPASS"));
-    check(c, 1002, &[], &strings(&["", "wrong"]), (3, "-WRONGPASS invalid username-password pair or user is disabled."));
+    check(
+        c,
+        1002,
+        &[],
+        &strings(&["", "wrong"]),
+        (3, "-WRONGPASS invalid username-password pair or user is disabled."),
+    );
     c.send(&hello(0, "default", "secret", "me"));
     assert!(!c.answer().value.is_error());
     check(c, 16, &[], &[], (2, "PONG"));

@@ -140,7 +140,9 @@ impl Form {
         match self {
             // A list is an entry, too.
             Form::Tree | Form::Greeting => ENTRIES_MAX as u32 - 1,
-            Form::Plain | Form::Nullable | Form::Page | Form::CursorFirst | Form::Pubsub | Form::Subscribers => ENTRIES_MAX as u32,
+            Form::Plain | Form::Nullable | Form::Page | Form::CursorFirst | Form::Pubsub | Form::Subscribers => {
+                ENTRIES_MAX as u32
+            }
         }
     }
 }
@@ -212,8 +214,7 @@ impl<'m, 'a> Parts<'m, 'a> {
         }
         let truncated = FrameFault::Truncated { template: message.template };
         let block = cursor.take(usize::from(block)).ok_or(truncated)?;
-        let mut parts =
-            Parts { message, block, entries: 0, entry_block: 0, group: cursor, data: [&[]; DATA_MAX] };
+        let mut parts = Parts { message, block, entries: 0, entry_block: 0, group: cursor, data: [&[]; DATA_MAX] };
         if let Some(group) = &message.group {
             let (Some(entry_block), Some(entries)) = (cursor.u16(), cursor.u16()) else { return Err(truncated) };
             if entry_block < group.block {
@@ -416,9 +417,7 @@ mod tests {
         assert_eq!((count(-1), count(0)), ("SPOP|k".into(), "SPOP|k|0".into()));
         let operation = |operation: u8| words(&message(101, &[operation], &[0, 0, 0, 0])).unwrap();
         assert_eq!((operation(2), operation(3)), ("PUBSUB|NUMPAT".into(), "PUBSUB|3".into()));
-        let scan = |pattern: &[u8]| {
-            words(&message(118, &[0; 16], &[data(b"k"), data(pattern)].concat())).unwrap()
-        };
+        let scan = |pattern: &[u8]| words(&message(118, &[0; 16], &[data(b"k"), data(pattern)].concat())).unwrap();
         assert_eq!((scan(b""), scan(b"*")), ("SSCAN|k|0|COUNT|0".into(), "SSCAN|k|0|MATCH|*|COUNT|0".into()));
     }
 

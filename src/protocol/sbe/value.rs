@@ -7,36 +7,33 @@
 use super::cursor::{Cursor, Frame};
 use super::{Framed, HEADER_BYTES, frame_at, reply, tree};
 use crate::limits::VALUE_DEPTH_MAX;
-use crate::protocol::resp::Value;
+use crate::protocol::resp::{Value, ValueError};
 
 /// Number of the generic request.
 pub const CALL: u16 = 1000;
 
-/// The server sent what is no message of the schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoMessage;
-
-/// Appends one request: its own message where the words say all of it, else Call.
-///
-/// Words beyond what a group can count are left out, and the server refuses the rest: no command takes so many.
-pub fn encode_call(words: &[&[u8]], out: &mut Vec<u8>) {
+/// Appends one request as Call; false, and nothing appended, when it has more words than a group can count or more
+/// bytes than a frame.
+pub fn encode_call(words: &[&[u8]], out: &mut Vec<u8>) -> bool {
     let mut frame = Frame::new(CALL, 0, 4 + words.iter().map(|word| 4 + word.len()).sum::<usize>());
     let place = frame.group(0);
-    let words = &words[..words.len().min(super::ENTRIES_MAX)];
     words.iter().for_each(|word| frame.data(word));
-    frame.set_entries(place, words.len() as u16);
-    out.extend(frame.finish().unwrap_or_default());
+    let Ok(entries) = u16::try_from(words.len()) else { return false };
+    frame.set_entries(place, entries);
+    let Some(frame) = frame.finish() else { return false };
+    out.extend_from_slice(&frame);
+    true
 }
 
 /// The first value of `bytes` and how many bytes it took; none while it is not complete.
 ///
 /// # Errors
-/// What stands there is no message that a server sends.
-pub fn decode(bytes: &[u8]) -> Result<Option<(usize, Value)>, NoMessage> {
+/// [`ValueError::NoReply`] for what no server sends.
+pub fn decode(bytes: &[u8]) -> Result<Option<(usize, Value)>, ValueError> {
     match frame_at(bytes, 0, u32::MAX) {
-        Ok(Framed::Whole { message, end }) => Ok(Some((end, value(message).ok_or(NoMessage)?))),
+        Ok(Framed::Whole { message, end }) => Ok(Some((end, value(message).ok_or(ValueError::NoReply)?))),
         Ok(Framed::Incomplete) => Ok(None),
-        Err(_) => Err(NoMessage),
+        Err(_) => Err(ValueError::NoReply),
     }
 }
 
