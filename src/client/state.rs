@@ -282,6 +282,7 @@ mod tests {
             password: Some(b"secret".into()),
             db: 7,
             version: Version::Resp3,
+            sbe: false,
             name: Some(b"second".into()),
         };
         assert_eq!(*seen.login(), wanted);
