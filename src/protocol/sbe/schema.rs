@@ -13,6 +13,11 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 "#;
 
 const TYPES: &str = r#"    <types>
+        <type name="u8" primitiveType="uint8"/>
+        <type name="u32" primitiveType="uint32"/>
+        <type name="u64" primitiveType="uint64"/>
+        <type name="i64" primitiveType="int64"/>
+        <type name="f64" primitiveType="double"/>
         <composite name="messageHeader" description="Begins every message.">
             <type name="blockLength" primitiveType="uint16"/>
             <type name="templateId" primitiveType="uint16"/>
@@ -76,11 +81,11 @@ fn write_fields(out: &mut String, fields: &[Field], id: &mut u16, depth: usize) 
     for Field { name, kind, offset } in fields {
         *id += 1;
         let kind = match kind {
-            Kind::U8 => "uint8",
-            Kind::U32 => "uint32",
-            Kind::U64 => "uint64",
-            Kind::I64 => "int64",
-            Kind::F64 => "double",
+            Kind::U8 => "u8",
+            Kind::U32 => "u32",
+            Kind::U64 => "u64",
+            Kind::I64 => "i64",
+            Kind::F64 => "f64",
         };
         let indent = "    ".repeat(depth);
         let _ = writeln!(out, "{indent}<field name=\"{name}\" id=\"{id}\" type=\"{kind}\" offset=\"{offset}\"/>");
