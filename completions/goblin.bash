@@ -61,12 +61,32 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__cli)
-            opts="-x -h -p -s -n -u -a --raw --no-raw --url --user --askpass --protocol --help"
+            opts="-x -X -r -i -h -p -s -n -u -a --raw --no-raw --json --csv --trim --keep-going --pipe --pipe-timeout --latency --stat --yes --no-history --color --ring --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                -X)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -i)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pipe-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 -h)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -76,6 +96,10 @@ _goblin() {
                     return 0
                     ;;
                 -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -157,7 +181,7 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__pub)
-            opts="-x -h -p -s -n -u -a --sharded --file --trim --rate --quiet --url --user --askpass --protocol --help"
+            opts="-x -h -p -s -n -u -a --sharded --file --trim --rate --quiet --ring --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -180,6 +204,10 @@ _goblin() {
                     return 0
                     ;;
                 -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -229,7 +257,7 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__serve)
-            opts="--bind --port --unixsocket --no-unixsocket --unixsocketperm --sbe --wait --cpu --databases --maxclients --timeout --tcp-keepalive --tcp-backlog --requirepass --requirepass-file --protected-mode --enable-debug-command --set --config --config-lenient --help"
+            opts="--bind --port --unixsocket --no-unixsocket --unixsocketperm --sbe --ring --ring-perm --wait --cpu --databases --maxclients --timeout --tcp-keepalive --tcp-backlog --requirepass --requirepass-file --protected-mode --enable-debug-command --set --config --config-lenient --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -248,6 +276,14 @@ _goblin() {
                     return 0
                     ;;
                 --unixsocketperm)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring-perm)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -311,7 +347,7 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__sub)
-            opts="-h -p -s -n -u -a --literal --pattern --sharded --raw --delimiter --json --hex --timestamps --delta --rate --dedup --count --timeout --no-reconnect --ready-fd --url --user --askpass --protocol --help"
+            opts="-h -p -s -n -u -a --literal --pattern --sharded --raw --delimiter --json --hex --timestamps --delta --rate --dedup --count --timeout --no-reconnect --ready-fd --ring --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -342,6 +378,10 @@ _goblin() {
                     return 0
                     ;;
                 -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -38,6 +38,8 @@ complete -c goblin -n "__fish_goblin_using_subcommand serve" -l bind -d 'Address
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l port -d 'TCP port; 0 means no TCP [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocket -d 'Path of the Unix socket [default: $XDG_RUNTIME_DIR/goblin/PORT.sock or /tmp/goblin-UID/PORT.sock]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocketperm -d 'Mode of the Unix socket [default: 700]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l ring -d 'Ring in shared memory to serve, such as /dev/shm/goblin:64kb; may be repeated, the first one is looked at first' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l ring-perm -d 'Mode of the rings\' files [default: 600]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l wait -d 'How to wait for work [default: adaptive; block where the machine has one processor only]' -r -f -a "spin\t''
 adaptive\t''
 block\t''"
@@ -57,9 +59,17 @@ complete -c goblin -n "__fish_goblin_using_subcommand serve" -l no-unixsocket -d
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l sbe -d 'Take SBE clients over TCP too, not only on the Unix socket'
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l config-lenient -d 'Note what goblin cannot follow in the file instead of refusing to start'
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s X -d 'Read each argument that is TAG from standard input' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s r -d 'Send the command COUNT times, -1 for no end; with --stat and --latency, end after so many intervals' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s i -d 'Pause between repetitions [default: 0]; interval of --stat and --latency [default: 1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l pipe-timeout -d 'Give up --pipe when nothing was answered for so long, with status 5; 0 for never' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l color -d 'Colours of the prompt, of what is typed there, and of errors' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Whatever reads them'
+never\t'Nowhere'"
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s s -d 'Unix socket' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l ring -d 'Ring in shared memory that the server serves (serve --ring)' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s n -d 'Database [default: 0]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l user -d 'User [default: the server\'s default user]' -r
@@ -69,7 +79,16 @@ resp3\t''
 sbe\t''"
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l raw -d 'Print replies as bare bytes, an item a line [default in a pipe]'
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l no-raw -d 'Print replies with types, numbers and quotes [default on a terminal]'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l json -d 'Print replies as JSON, one a line; what is no UTF-8 is {"b64": "..."}, an error {"error": "..."}'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l csv -d 'Print replies as values between commas, one a line'
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s x -d 'Read the last argument from standard input, to its end and with its line ends'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l trim -d 'Without the line end at its end, with -x and -X'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l keep-going -d 'Go on with a script after an error; the status is still 1, or 2 when lines were not understood'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l pipe -d 'Send the commands on standard input without waiting for replies, and tell which lines had errors'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l latency -d 'Measure round trips of PING and print percentiles for each interval, and of all at the end or at Ctrl-C'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l stat -d 'Print a line of INFO\'s figures for each interval'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l yes -d 'Ask no questions before what destroys or holds up; without a terminal none are asked'
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l no-history -d 'Neither read nor write the lines typed before'
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l askpass -d 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l help -d 'Print help'
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l delimiter -d 'What follows each message; \\n, \\r, \\t, \\0, \\\\ and \\xHH stand for bytes [default: a line end]' -r
@@ -79,6 +98,7 @@ complete -c goblin -n "__fish_goblin_using_subcommand sub" -l ready-fd -d 'Write
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s s -d 'Unix socket' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l ring -d 'Ring in shared memory that the server serves (serve --ring)' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s n -d 'Database [default: 0]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l user -d 'User [default: the server\'s default user]' -r
@@ -104,6 +124,7 @@ complete -c goblin -n "__fish_goblin_using_subcommand pub" -l rate -d 'Publish a
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s s -d 'Unix socket' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l ring -d 'Ring in shared memory that the server serves (serve --ring)' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s n -d 'Database [default: 0]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l user -d 'User [default: the server\'s default user]' -r

@@ -41,5 +41,5 @@ pub mod server;
 pub mod shm;
 #[cfg(feature = "bus")]
 pub mod topics;
-#[cfg(feature = "server")]
+#[cfg(feature = "client")]
 pub mod transport;

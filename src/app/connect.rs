@@ -35,6 +35,10 @@ pub(super) struct ConnectArgs {
     #[arg(short = 's', value_name = "SOCKET", conflicts_with = "url")]
     socket: Option<PathBuf>,
 
+    /// Ring in shared memory that the server serves (serve --ring)
+    #[arg(long, value_name = "PATH", require_equals = true, conflicts_with_all = ["host", "port", "socket", "url"])]
+    ring: Option<PathBuf>,
+
     /// Database [default: 0]
     #[arg(short = 'n', value_name = "DB")]
     db: Option<u32>,
@@ -68,7 +72,7 @@ enum Dialect {
 }
 
 /// Where to connect and what to set up there.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
     address: Address,
     login: Login,
@@ -93,10 +97,11 @@ impl ConnectArgs {
     }
 
     fn build(self, asked: Option<Vec<u8>>, from_environment: Option<Vec<u8>>) -> Result<Target, Error> {
-        let (address, mut login) = match (self.url, self.socket) {
-            (Some(url), _) => parse_url(&url).map_err(|error| Error::usage(format!("--url: {error}")))?,
-            (None, Some(path)) => (Address::Unix(path), Login::default()),
-            (None, None) => {
+        let (address, mut login) = match (self.url, self.socket, self.ring) {
+            (Some(url), ..) => parse_url(&url).map_err(|error| Error::usage(format!("--url: {error}")))?,
+            (None, None, Some(path)) => (Address::Ring(path), Login::default()),
+            (None, Some(path), _) => (Address::Unix(path), Login::default()),
+            (None, None, None) => {
                 let host = self.host.unwrap_or_else(|| "127.0.0.1".into());
                 if host.is_empty() || host.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
                     return Err(Error::usage(format!("-h: {host:?} is no host")));
@@ -149,6 +154,29 @@ impl Target {
         let connection = self.open()?;
         let login = Login { version: connection.version(), ..self.login };
         Ok(Session::of(connection, self.address, login, CONNECT_TIMEOUT))
+    }
+
+    /// Where the server is.
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// What is set up there.
+    pub(super) fn login(&self) -> &Login {
+        &self.login
+    }
+
+    /// True unless the dialect was asked for by name.
+    pub(super) fn takes_any_version(&self) -> bool {
+        self.any_version
+    }
+
+    /// Connects and logs in like this, each within [`CONNECT_TIMEOUT`].
+    ///
+    /// # Errors
+    /// As [`Target::open`], and [`ClientError::TimedOut`].
+    pub(super) fn open_with(&self, login: &Login) -> Result<Connection, ClientError> {
+        Connection::open(&self.address, login, Some(CONNECT_TIMEOUT))
     }
 
     fn open_as(&self, login: &Login) -> Result<Connection, ClientError> {

@@ -3,7 +3,7 @@
 //! Invariant: subcommands come before server commands of the same name.
 //! Deliberately unknown here: servers; everything is answered from what this program was built with.
 
-use crate::command::{self, SPECS, hint};
+use crate::command::{self, Group, SPECS, hint};
 use crate::error::{Error, Exit};
 use crate::server::settings::{Effect, SettingHelp, Settings};
 
@@ -30,6 +30,49 @@ pub(super) fn run(args: HelpArgs, program: clap::Command) -> Result<Exit, Error>
     let text = explain(&words, program)?;
     let mut output = Output::standard();
     Stop::settle(output.text(text).and_then(|()| output.flush()).map(|()| Exit::Done))
+}
+
+/// What a prompt can do, for those who ask it.
+const AT_PROMPT: &str = "\
+help COMMAND     what a command takes, with examples: help sadd, help client kill
+help @GROUP      the commands of a group
+peek KEY         what a key holds, by its type
+COUNT COMMAND    a command several times
+clear, exit
+
+Tab completes, Ctrl-R searches what was typed before, Ctrl-C leaves a line, a wait or messages, Ctrl-D ends.
+";
+
+/// The help of a server command, of a group (`@set`) or, without words, of the prompt itself.
+///
+/// # Errors
+/// Nothing has that name (2).
+pub(super) fn at_prompt(words: &[&str]) -> Result<String, Error> {
+    if let [name] = words
+        && let Some(group) = name.strip_prefix('@')
+    {
+        return describe_group(group);
+    }
+    let Some((first, rest)) = words.split_first() else {
+        return Ok(format!("{AT_PROMPT}Groups: {}\n", groups().join(" ")));
+    };
+    let spec = command::lookup(first.as_bytes(), rest.first().map(|word| word.as_bytes()));
+    match spec {
+        Some(spec) if spec.words() == words.len() => Ok(hint::help(spec)),
+        _ => Err(unknown(words, SPECS.iter().map(|spec| spec.title.to_ascii_lowercase()))),
+    }
+}
+
+fn describe_group(name: &str) -> Result<String, Error> {
+    let members = SPECS.iter().filter(|spec| spec.group.word().eq_ignore_ascii_case(name) && spec.container.is_none());
+    let lines: Vec<String> = members.map(|spec| format!("{:<20} {}\n", spec.title, spec.summary)).collect();
+    if lines.is_empty() { Err(unknown(&[&format!("@{name}")], groups().into_iter())) } else { Ok(lines.concat()) }
+}
+
+/// The groups that have commands, each with its `@`.
+fn groups() -> Vec<String> {
+    let groups: std::collections::BTreeSet<Group> = SPECS.iter().map(|spec| spec.group).collect();
+    groups.into_iter().map(|group| format!("@{}", group.word())).collect()
 }
 
 fn explain(words: &[&str], mut program: clap::Command) -> Result<String, Error> {
@@ -179,6 +222,18 @@ mod tests {
         assert!(
             all.lines().any(|line| line.starts_with("  hash-max-listpack-entries ") && line.ends_with("no effect"))
         );
+    }
+
+    #[test]
+    fn a_prompt_explains_commands_and_groups() {
+        assert!(at_prompt(&["sadd"]).unwrap().starts_with("SADD key member"));
+        assert!(at_prompt(&["client", "kill"]).unwrap().starts_with("CLIENT KILL "));
+        assert!(at_prompt(&[]).unwrap().contains("@pubsub"));
+        let set = at_prompt(&["@SET"]).unwrap();
+        assert!(set.lines().any(|line| line.starts_with("SINTERCARD ")), "{set}");
+        assert_eq!(at_prompt(&["sad"]).unwrap_err().to_string(), "nothing is called 'sad'; there is sadd");
+        assert!(at_prompt(&["@sets"]).unwrap_err().to_string().contains("@set"));
+        assert!(at_prompt(&["serve"]).is_err());
     }
 
     #[test]

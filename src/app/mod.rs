@@ -42,7 +42,7 @@ struct Goblin {
 #[derive(Subcommand)]
 enum GoblinSubcommand {
     Serve(Box<serve_args::ServeArgs>),
-    Cli(cli::CliArgs),
+    Cli(Box<cli::CliArgs>),
     Sub(sub::SubArgs),
     Pub(publish::PubArgs),
     Help(help::HelpArgs),
@@ -51,15 +51,35 @@ enum GoblinSubcommand {
     SbeSchema(sbe_schema::SbeSchemaArgs),
 }
 
+/// The part of the command line that a server needs: what it reads once stays in its memory, and the flags of all
+/// other subcommands are more than the rest of its start.
+#[derive(Parser)]
+#[command(name = "goblin", disable_help_flag = true, disable_help_subcommand = true)]
+struct Server {
+    #[command(subcommand)]
+    subcommand: ServerSubcommand,
+}
+
+#[derive(Subcommand)]
+enum ServerSubcommand {
+    Serve(Box<serve_args::ServeArgs>),
+}
+
 /// Runs the program with the command line of the process.
 pub fn main() -> ExitCode {
-    let goblin = match Goblin::try_parse() {
-        Ok(goblin) => goblin,
+    let is_server = std::env::args_os().nth(1).is_some_and(|word| word == "serve");
+    let parsed = match is_server {
+        true => Server::try_parse()
+            .map(|Server { subcommand: ServerSubcommand::Serve(serve) }| GoblinSubcommand::Serve(serve)),
+        false => Goblin::try_parse().map(|goblin| goblin.subcommand),
+    };
+    let subcommand = match parsed {
+        Ok(subcommand) => subcommand,
         Err(error) => return refuse_usage(&error),
     };
-    let ended = match goblin.subcommand {
+    let ended = match subcommand {
         GoblinSubcommand::Serve(serve) => serve::run(*serve),
-        GoblinSubcommand::Cli(cli) => cli::run(cli),
+        GoblinSubcommand::Cli(cli) => cli::run(*cli),
         GoblinSubcommand::Sub(sub) => sub::run(sub),
         GoblinSubcommand::Pub(publish) => publish::run(publish),
         GoblinSubcommand::Help(help) => help::run(help, program()),

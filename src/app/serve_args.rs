@@ -37,6 +37,14 @@ pub(super) struct ServeArgs {
     #[arg(long)]
     sbe: bool,
 
+    /// Ring in shared memory to serve, such as /dev/shm/goblin:64kb; may be repeated, the first one is looked at first
+    #[arg(long, value_name = "PATH:SIZE")]
+    ring: Vec<OsString>,
+
+    /// Mode of the rings' files [default: 600]
+    #[arg(long, value_name = "OCTAL")]
+    ring_perm: Option<OsString>,
+
     /// How to wait for work [default: adaptive; block where the machine has one processor only]
     #[arg(long, value_name = "HOW", value_parser = ["spin", "adaptive", "block"])]
     wait: Option<String>,
@@ -112,12 +120,16 @@ impl ServeArgs {
             let words = self.bind.into_iter().map(OsStringExt::into_vec).collect();
             given.push(Given { name: "bind".to_owned(), words, origin: Origin::Flag("--bind".to_owned()) });
         }
+        for ring in self.ring {
+            given.push(Given::new("ring", ring.into_vec(), Origin::Flag("--ring".to_owned())));
+        }
         let single = [
             ("port", self.port),
             ("unixsocket", self.unixsocket),
             ("no-unixsocket", self.no_unixsocket.then(|| "yes".into())),
             ("unixsocketperm", self.unixsocketperm),
             ("sbe", self.sbe.then(|| "yes".into())),
+            ("ring-perm", self.ring_perm),
             ("wait", self.wait.map(Into::into)),
             ("cpu", self.cpu),
             ("databases", self.databases),

@@ -3,14 +3,19 @@
 //! Invariant: a reader that went away is never an error; it is [`Stop::ReaderGone`].
 //! Invariant: a line on standard error begins with the program's name.
 
+mod csv;
+mod json;
 mod message;
+mod progress;
 mod reply;
 
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
+pub(super) use json::Figure;
 pub(super) use message::{Form, Message, Stamp, escape};
+pub(super) use progress::Progress;
 pub(super) use reply::Style;
 
 use super::Stop;
@@ -20,10 +25,16 @@ use crate::error::Error;
 /// Bytes gathered before they are written. Large enough that a burst of messages costs few calls.
 const BUFFER_BYTES: usize = 64 * 1024;
 
+/// Turns red on, and every colour off.
+const RED: &[u8] = b"\x1b[31m";
+const PLAIN: &[u8] = b"\x1b[0m";
+
 /// Standard output, written in large pieces.
 pub(super) struct Output<W: Write = StdoutLock<'static>> {
     writer: BufWriter<W>,
     scratch: Vec<u8>,
+    /// Errors in the standard style are red.
+    coloured: bool,
 }
 
 impl Output {
@@ -31,16 +42,33 @@ impl Output {
     pub(super) fn standard() -> Self {
         Output::to(io::stdout().lock())
     }
+
+    /// The same, with colours if they are wanted.
+    pub(super) fn coloured(coloured: bool) -> Self {
+        Output { coloured, ..Output::standard() }
+    }
 }
 
 impl<W: Write> Output<W> {
     fn to(writer: W) -> Self {
-        Output { writer: BufWriter::with_capacity(BUFFER_BYTES, writer), scratch: Vec::new() }
+        Output { writer: BufWriter::with_capacity(BUFFER_BYTES, writer), scratch: Vec::new(), coloured: false }
     }
 
     /// Prints a reply.
     pub(super) fn reply(&mut self, value: &Value, style: Style) -> Result<(), Stop> {
-        self.formatted(|out| reply::write_reply(value, style, out))
+        let red = self.coloured && style == Style::Standard && value.is_error();
+        self.formatted(|out| {
+            if red {
+                out.extend_from_slice(RED);
+            }
+            reply::write_reply(value, style, out);
+            if red {
+                // The colour ends before the line does.
+                out.pop();
+                out.extend_from_slice(PLAIN);
+                out.push(b'\n');
+            }
+        })
     }
 
     /// Prints a reply that is meant to be read as it is.
@@ -59,6 +87,11 @@ impl<W: Write> Output<W> {
             out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
             out.push(b'\n');
         })
+    }
+
+    /// Prints an object of JSON.
+    pub(super) fn object(&mut self, fields: &[(&str, Figure)]) -> Result<(), Stop> {
+        self.formatted(|out| json::write_object(fields, out))
     }
 
     /// Prints text as it is.
@@ -99,10 +132,26 @@ pub(super) fn name(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// Whether to colour what is printed on standard output, unless it was said: on a terminal that knows colours, while
+/// `NO_COLOR` is unset or empty.
+pub(super) fn colour(asked: Option<bool>) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = || std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    asked.unwrap_or_else(|| io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb())
+}
+
 /// Prints a line on standard error. Nothing is left to be done when nobody can read it.
 pub(super) fn notice(line: impl Display) {
     let _ = writeln!(io::stderr(), "goblin: {line}");
 }
+
+/// Puts a question about what is going to happen; the answer is typed behind it.
+pub(super) fn ask(about: &str) {
+    let _ = write!(io::stderr(), "{about} {GO_ON}");
+}
+
+/// How such a question ends.
+pub(super) const GO_ON: &str = "Go on? [y/N] ";
 
 /// Prints text without a line end on the terminal itself, whatever the standard streams are.
 pub(super) fn question(mut terminal: &File, text: &str) {
@@ -133,6 +182,22 @@ mod tests {
         let mut output = Output::to(Refusing(io::ErrorKind::StorageFull));
         output.text("buffered").unwrap();
         assert!(matches!(output.flush(), Err(Stop::Failed(_))));
+    }
+
+    #[test]
+    fn only_errors_in_the_standard_style_are_coloured() {
+        let printed = |coloured, style| {
+            let mut bytes = Vec::new();
+            let mut output = Output { coloured, ..Output::to(&mut bytes) };
+            output.reply(&Value::Error(b"ERR no".into()), style).unwrap();
+            output.reply(&Value::Integer(1), style).unwrap();
+            output.flush().unwrap();
+            drop(output);
+            String::from_utf8(bytes).unwrap()
+        };
+        assert_eq!(printed(true, Style::Standard), "\x1b[31m(error) ERR no\x1b[0m\n(integer) 1\n");
+        assert_eq!(printed(false, Style::Standard), "(error) ERR no\n(integer) 1\n");
+        assert_eq!(printed(true, Style::Raw), "ERR no\n\n1\n");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What ends a client subcommand from outside: Ctrl-C, and a reader of its output that went away.
+//! What ends a client subcommand from outside: Ctrl-C, and a reader of its output that went away. Or Ctrl-C only ends
+//! what is being done, for those that go on.
 //!
 //! Invariant: work that was begun between two waits is finished before Ctrl-C ends the process, unless it does not end
 //! within [`GRACE`], such as a write to a pipe that nobody empties.
@@ -7,6 +8,7 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -47,6 +49,52 @@ pub(super) fn start(reader: Reader) -> Result<(), Error> {
         let _ = wait(&interrupts, reader).map(end);
     });
     spawned.map(drop).map_err(refuse)
+}
+
+/// Ctrl-C as something to look at now and then. A second one, before the first was looked at, ends the process.
+#[derive(Debug, Clone)]
+pub(super) struct Interrupts(Arc<AtomicBool>);
+
+impl Interrupts {
+    /// How long whoever waits for something else may go without looking: shorter than a person notices, long enough
+    /// to cost nothing.
+    pub(super) const LOOK: Duration = Duration::from_millis(50);
+
+    /// From now on, Ctrl-C no longer ends the process by itself.
+    ///
+    /// # Errors
+    /// The system refuses to deliver the signal.
+    pub(super) fn watch() -> Result<Self, Error> {
+        let refuse = |cause| Error::system("handle signals", cause);
+        let seen = Arc::new(AtomicBool::new(false));
+        let signal = signal_hook::consts::SIGINT;
+        let status = Exit::Interrupted as i32;
+        signal_hook::flag::register_conditional_shutdown(signal, status, seen.clone()).map_err(refuse)?;
+        signal_hook::flag::register(signal, seen.clone()).map_err(refuse)?;
+        Ok(Interrupts(seen))
+    }
+
+    /// Whether Ctrl-C was pressed since the last look.
+    pub(super) fn taken(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+
+    /// Leaves a Ctrl-C that was taken for somebody else to take.
+    pub(super) fn leave(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Sleeps until `deadline`. False when Ctrl-C ended it early.
+    pub(super) fn sleep_until(&self, deadline: Instant) -> bool {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match left {
+                _ if self.taken() => return false,
+                Duration::ZERO => return true,
+                left => thread::sleep(left.min(Self::LOOK)),
+            }
+        }
+    }
 }
 
 /// Runs something that only waits, during which the process may end at once.

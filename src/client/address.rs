@@ -3,6 +3,7 @@
 //! ```text
 //! redis://[user[:password]@]host[:port][/db][?db=N]     goblin:// is the same
 //! unix:///path[?db=N]                                   also unix://user:password@/path
+//! ring:///path[?db=N]                                   likewise
 //! ```
 //!
 //! Invariant: a password is never printed, not even by `Debug`.
@@ -24,6 +25,8 @@ pub enum Address {
     },
     /// A Unix socket.
     Unix(PathBuf),
+    /// A ring's file.
+    Ring(PathBuf),
 }
 
 /// The port of `redis://host`.
@@ -35,6 +38,7 @@ impl fmt::Display for Address {
             Address::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
             Address::Tcp { host, port } => write!(f, "{host}:{port}"),
             Address::Unix(path) => write!(f, "{}", path.display()),
+            Address::Ring(path) => write!(f, "ring {}", path.display()),
         }
     }
 }
@@ -65,9 +69,9 @@ pub enum AddressError {
 impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AddressError::NoScheme => f.write_str("an address begins with redis://, goblin:// or unix://"),
+            AddressError::NoScheme => f.write_str("an address begins with redis://, goblin://, unix:// or ring://"),
             AddressError::UnknownScheme(scheme) => {
-                write!(f, "'{scheme}://' is not known; an address begins with redis://, goblin:// or unix://")
+                write!(f, "'{scheme}://' is not known; an address begins with redis://, goblin://, unix:// or ring://")
             }
             AddressError::Tls => {
                 f.write_str("rediss:// needs TLS, which is not supported yet; use redis:// or unix://")
@@ -76,7 +80,7 @@ impl fmt::Display for AddressError {
             AddressError::BadPort(port) => write!(f, "'{port}' is no port; ports are 1 to 65535"),
             AddressError::BadDb(db) => write!(f, "'{db}' is no database; databases are numbers from 0"),
             AddressError::BadEscape => f.write_str("a '%' must be followed by two hexadecimal digits that make text"),
-            AddressError::NoPath => f.write_str("a unix address needs an absolute path: unix:///path"),
+            AddressError::NoPath => f.write_str("a unix or ring address needs an absolute path: unix:///path"),
             AddressError::UnknownOption(name) => write!(f, "the address option '{name}' is not known; there is 'db'"),
         }
     }
@@ -94,7 +98,7 @@ pub fn parse_url(url: &str) -> Result<(Address, Login), AddressError> {
     // A database has no '@', so the last one ends the credentials even when they were not escaped: then no part of a
     // password is taken for a host and shown in an error.
     let (credentials, rest) = match rest.rsplit_once('@') {
-        Some((credentials, rest)) if scheme != "unix" => (Some(credentials), rest),
+        Some((credentials, rest)) if scheme != "unix" && scheme != "ring" => (Some(credentials), rest),
         _ => (None, rest),
     };
     let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
@@ -111,8 +115,9 @@ pub fn parse_url(url: &str) -> Result<(Address, Login), AddressError> {
             }
             read_place(place)?
         }
-        "unix" if !place.is_empty() || path.len() < 2 => return Err(AddressError::NoPath),
+        "unix" | "ring" if !place.is_empty() || path.len() < 2 => return Err(AddressError::NoPath),
         "unix" => Address::Unix(PathBuf::from(decode_text(path)?)),
+        "ring" => Address::Ring(PathBuf::from(decode_text(path)?)),
         "rediss" => return Err(AddressError::Tls),
         _ => return Err(AddressError::UnknownScheme(scheme)),
     };

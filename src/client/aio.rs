@@ -266,6 +266,8 @@ impl Socket {
             Address::Unix(path) => UnixStream::connect(path).await.map(Socket::Unix),
             #[cfg(not(unix))]
             Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+            // Nothing wakes a task for a ring; a blocking connection is what it is for.
+            Address::Ring(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

@@ -37,6 +37,8 @@ mod connection;
 mod dialogue;
 mod error;
 mod login;
+#[cfg(target_os = "linux")]
+mod ring;
 mod session;
 mod state;
 mod stream;

@@ -13,6 +13,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 
 use super::Address;
+#[cfg(target_os = "linux")]
+use super::ring::RingStream;
 
 /// How long an operation may wait.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +47,8 @@ enum Socket {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
+    #[cfg(target_os = "linux")]
+    Ring(Box<RingStream>),
 }
 
 impl Stream {
@@ -63,12 +67,20 @@ impl Stream {
             }
             #[cfg(not(unix))]
             Address::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
+            #[cfg(target_os = "linux")]
+            Address::Ring(path) => Socket::Ring(Box::new(RingStream::connect(path, timeout)?)),
+            #[cfg(not(target_os = "linux"))]
+            Address::Ring(_) => return Err(io::ErrorKind::Unsupported.into()),
         };
         Ok(Stream { socket, nonblocking: false, read_timeout: None, write_timeout: None })
     }
 
     /// Reads what is there, or waits for it. None when nothing came in time; 0 at the end of the stream.
     pub(super) fn read(&mut self, buf: &mut [u8], wait: Wait) -> io::Result<Option<usize>> {
+        #[cfg(target_os = "linux")]
+        if let Socket::Ring(ring) = &mut self.socket {
+            return ring.read(buf, wait);
+        }
         let Some(timeout) = self.prepare(wait)? else { return Ok(None) };
         if !self.nonblocking && self.read_timeout != timeout {
             self.socket.set_read_timeout(timeout)?;
@@ -79,6 +91,10 @@ impl Stream {
 
     /// Writes some of `bytes`. None when there was no room in time.
     pub(super) fn write(&mut self, bytes: &[u8], wait: Wait) -> io::Result<Option<usize>> {
+        #[cfg(target_os = "linux")]
+        if let Socket::Ring(ring) = &mut self.socket {
+            return ring.write(bytes, wait);
+        }
         // Between two polls there is nearly always room: do not leave the mode for it.
         if self.nonblocking
             && let Some(count) = in_time(|| self.socket.write(bytes))?
@@ -112,12 +128,18 @@ impl Stream {
 
     /// True when the other side has ended the stream and nothing it said before is left to be read. Never waits.
     pub(super) fn is_ended(&mut self) -> io::Result<bool> {
+        #[cfg(target_os = "linux")]
+        if let Socket::Ring(ring) = &mut self.socket {
+            return ring.is_ended();
+        }
         self.prepare(Wait::Never)?;
         let mut byte = [std::mem::MaybeUninit::uninit()];
         let peeked = in_time(|| match &self.socket {
             Socket::Tcp(stream) => socket2::SockRef::from(stream).peek(&mut byte),
             #[cfg(unix)]
             Socket::Unix(stream) => socket2::SockRef::from(stream).peek(&mut byte),
+            #[cfg(target_os = "linux")]
+            Socket::Ring(_) => Err(io::ErrorKind::Unsupported.into()),
         });
         Ok(peeked? == Some(0))
     }
@@ -127,6 +149,9 @@ impl Stream {
         match &self.socket {
             Socket::Tcp(stream) => stream.as_raw_fd(),
             Socket::Unix(stream) => stream.as_raw_fd(),
+            // Nothing tells when a ring has something; who polls leaves out negative descriptors.
+            #[cfg(target_os = "linux")]
+            Socket::Ring(_) => -1,
         }
     }
 }
@@ -172,6 +197,8 @@ impl Socket {
             Socket::Tcp(stream) => stream.read(buf),
             #[cfg(unix)]
             Socket::Unix(stream) => stream.read(buf),
+            #[cfg(target_os = "linux")]
+            Socket::Ring(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -180,6 +207,8 @@ impl Socket {
             Socket::Tcp(stream) => stream.write(bytes),
             #[cfg(unix)]
             Socket::Unix(stream) => stream.write(bytes),
+            #[cfg(target_os = "linux")]
+            Socket::Ring(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -188,6 +217,8 @@ impl Socket {
             Socket::Tcp(stream) => stream.set_nonblocking(nonblocking),
             #[cfg(unix)]
             Socket::Unix(stream) => stream.set_nonblocking(nonblocking),
+            #[cfg(target_os = "linux")]
+            Socket::Ring(_) => Ok(()),
         }
     }
 
@@ -196,6 +227,8 @@ impl Socket {
             Socket::Tcp(stream) => stream.set_read_timeout(timeout),
             #[cfg(unix)]
             Socket::Unix(stream) => stream.set_read_timeout(timeout),
+            #[cfg(target_os = "linux")]
+            Socket::Ring(_) => Ok(()),
         }
     }
 
@@ -204,6 +237,8 @@ impl Socket {
             Socket::Tcp(stream) => stream.set_write_timeout(timeout),
             #[cfg(unix)]
             Socket::Unix(stream) => stream.set_write_timeout(timeout),
+            #[cfg(target_os = "linux")]
+            Socket::Ring(_) => Ok(()),
         }
     }
 }

@@ -95,6 +95,13 @@ pub fn completions(words: &[&[u8]], partial: &[u8]) -> Vec<&'static str> {
     candidates
 }
 
+/// The argument whose value stands next after the complete words of a command line: the key after `SADD`. Option words
+/// may stand there as well.
+pub fn expected(words: &[&[u8]]) -> Option<&'static Argument> {
+    let spec = find(words)?;
+    Typed::read(spec, words.get(spec.words()..).unwrap_or_default()).expected()
+}
+
 fn find(words: &[&[u8]]) -> Option<&'static Spec> {
     lookup(words.first()?, words.get(1).copied())
 }
@@ -142,12 +149,26 @@ fn value(argument: &Argument) -> String {
 
 /// How far a command line has come.
 struct Typed {
-    /// What the option being typed still needs.
-    due: Vec<String>,
+    /// What the option or block being typed still needs.
+    due: Vec<Due>,
     /// Arguments not yet begun, or begun and repeatable.
     pending: Vec<Pending>,
     /// The words cannot be understood.
     lost: bool,
+}
+
+/// An argument that must follow, as text of the hint.
+#[derive(Clone)]
+struct Due {
+    text: String,
+    argument: &'static Argument,
+}
+
+impl Due {
+    /// As a part of its block.
+    fn part(argument: &'static Argument) -> Self {
+        Due { text: render(argument), argument }
+    }
 }
 
 struct Pending {
@@ -198,7 +219,7 @@ impl Typed {
         };
         let taken = width.min(words.len());
         if taken < width {
-            self.due = self.pending[index].argument.arguments[taken..].iter().map(render).collect();
+            self.due = self.pending[index].argument.arguments[taken..].iter().map(Due::part).collect();
         }
         let counts_next = self.pending[index].argument.name == "numkeys";
         if counts_next && let Some(next) = self.pending.get_mut(index + 1) {
@@ -215,7 +236,7 @@ impl Typed {
 
     /// The pending option that `word` opens, and the parts that must follow it. Options behind an argument that must
     /// come first are out of reach.
-    fn named(&self, word: &[u8]) -> Option<(usize, Vec<String>)> {
+    fn named(&self, word: &[u8]) -> Option<(usize, Vec<Due>)> {
         for (index, pending) in self.pending.iter().enumerate() {
             if let Some(parts) = opened_by(pending.argument, word) {
                 return Some((index, parts));
@@ -233,7 +254,20 @@ impl Typed {
             (true, None) => format!("[{} ...]", value(pending.argument)),
             _ => render(pending.argument),
         };
-        if self.lost { Vec::new() } else { self.due.iter().cloned().chain(self.pending.iter().map(again)).collect() }
+        if self.lost {
+            Vec::new()
+        } else {
+            self.due.iter().map(|due| due.text.clone()).chain(self.pending.iter().map(again)).collect()
+        }
+    }
+
+    fn expected(&self) -> Option<&'static Argument> {
+        let placed = |pending: &&Pending| opening_tokens(pending.argument).is_empty();
+        match self.due.first() {
+            _ if self.lost => None,
+            Some(due) => Some(first_of(due.argument)),
+            None => self.pending.iter().find(placed).map(|pending| first_of(pending.argument)),
+        }
     }
 
     fn tokens(&self) -> Vec<&'static str> {
@@ -261,13 +295,21 @@ fn opening_tokens(argument: &'static Argument) -> Vec<&'static str> {
     }
 }
 
+/// The argument, or the first part of a block.
+fn first_of(argument: &'static Argument) -> &'static Argument {
+    match argument.arguments.first() {
+        Some(first) if argument.kind == Kind::Block => first_of(first),
+        _ => argument,
+    }
+}
+
 /// What must follow `word` when it opens the argument.
-fn opened_by(argument: &'static Argument, word: &[u8]) -> Option<Vec<String>> {
+fn opened_by(argument: &'static Argument, word: &[u8]) -> Option<Vec<Due>> {
     if let Some(token) = argument.token {
         let parts = match argument.kind {
             Kind::PureToken => Vec::new(),
-            Kind::Block => argument.arguments.iter().map(render).collect(),
-            _ => vec![value(argument)],
+            Kind::Block => argument.arguments.iter().map(Due::part).collect(),
+            _ => vec![Due { text: value(argument), argument }],
         };
         return token.as_bytes().eq_ignore_ascii_case(word).then_some(parts);
     }
@@ -339,6 +381,24 @@ mod tests {
         assert_eq!(complete("set k", ""), [""; 0]);
         assert_eq!(complete("client reply", "o"), ["ON", "OFF"]);
         assert_eq!(complete("nosuch", ""), [""; 0]);
+    }
+
+    #[test]
+    fn the_next_value_is_known() {
+        let next = |line| expected(&words(line)).map(|argument| argument.name);
+        assert_eq!(next("sadd"), Some("key"));
+        assert_eq!(next("sadd s"), Some("member"));
+        assert_eq!(next("sadd s a b"), Some("member"));
+        assert_eq!(next("mset"), Some("key"));
+        assert_eq!(next("mset a"), Some("value"));
+        assert_eq!(next("mset a 1"), Some("key"));
+        assert_eq!(next("sintercard 2 a"), Some("key"));
+        assert_eq!(next("sintercard 2 a b"), None);
+        assert_eq!(next("sintercard 2 a b limit"), Some("limit"));
+        assert_eq!(next("publish"), Some("channel"));
+        assert_eq!(next("get k"), None);
+        assert_eq!(next("nosuch"), None);
+        assert_eq!(next(""), None);
     }
 
     #[test]

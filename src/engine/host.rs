@@ -318,6 +318,8 @@ pub struct Facts {
     pub writes: u64,
     /// Sessions cut for a receive buffer past its limit.
     pub inbox_limit_cuts: u64,
+    /// Sessions over rings that ended for what the peer had written there.
+    pub corrupt_rings: u64,
     /// Sessions cut for an outbox past its limit.
     pub outbox_limit_cuts: u64,
     /// Messages those sessions had not received.

@@ -87,6 +87,8 @@ pub enum SettingFault {
     TooManyClients(u64),
     /// Not the number of a processor.
     Processor,
+    /// A ring that cannot be.
+    Ring,
     /// The folder does not exist.
     NoSuchFolder,
     /// It exists and is no folder.
@@ -189,6 +191,7 @@ impl fmt::Display for SettingFault {
             SettingFault::AddressesFixed => "goblin takes other addresses only when it starts",
             SettingFault::PortFixed => "Unable to listen on this port: goblin takes another one only when it starts",
             SettingFault::Processor => "argument must be the number of a processor",
+            SettingFault::Ring => "argument must be PATH:SIZE, such as /dev/shm/goblin:64kb, of at most 1gb",
             SettingFault::NoSuchFolder => "No such file or directory",
             SettingFault::NotAFolder => "Not a directory",
             SettingFault::Range { least, most } => {

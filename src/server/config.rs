@@ -134,6 +134,8 @@ struct Build {
     wait_given: bool,
     /// Who said where the Unix socket is, or that there is none.
     socket: Option<Origin>,
+    /// The rings named so far, as the setting takes them.
+    rings: Vec<u8>,
     notes: Vec<String>,
     problems: Vec<Problem>,
 }
@@ -142,6 +144,7 @@ impl Build {
     fn apply(&mut self, given: Given) {
         match given.name.as_str() {
             "no-unixsocket" => return self.apply_no_unixsocket(&given),
+            "ring" => return self.apply_ring(&given),
             "requirepass-file" => return self.apply_password_file(&given),
             _ => {}
         }
@@ -190,6 +193,18 @@ impl Build {
         }
     }
 
+    /// Each adds to those before.
+    fn apply_ring(&mut self, given: &Given) {
+        for word in &given.words {
+            self.rings.extend_from_slice(b" ");
+            self.rings.extend_from_slice(word);
+        }
+        if let Err(fault) = self.settings.start("ring", &[&self.rings]) {
+            self.rings.clear();
+            self.refuse(given, &fault);
+        }
+    }
+
     /// The file's first line is the password.
     fn apply_password_file(&mut self, given: &Given) {
         let [word] = given.words.as_slice() else {
@@ -226,8 +241,8 @@ impl Build {
             self.check_socket_path(&unix.path);
         }
         let nowhere = self.settings.port() == 0 || self.settings.bind().is_empty();
-        if nowhere && unix.is_none() {
-            let what = "nowhere to listen: there is neither a TCP port nor a Unix socket".to_owned();
+        if nowhere && unix.is_none() && self.settings.rings().is_empty() {
+            let what = "nowhere to listen: there is neither a TCP port nor a Unix socket nor a ring".to_owned();
             self.problems.push(Problem { origin: None, what });
         }
         let wait = self.decide_wait();

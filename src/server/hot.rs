@@ -109,6 +109,7 @@ impl Shared {
         let Some(read) = self.inner.borrow().read_now(subscriber, scratch) else { return Visit::Nothing };
         match read {
             Ok(count) if count > 0 => {
+                self.hot.borrow_mut().warm(subscriber);
                 self.turn_over(subscriber, &scratch[..count]);
                 self.inner.borrow().hand_over(subscriber);
                 Visit::Turn
@@ -129,7 +130,7 @@ impl Inner {
     fn read_now(&self, subscriber: SubscriberId, buf: &mut [u8]) -> Option<std::io::Result<usize>> {
         let session = self.table.sessions.get(subscriber.0 as usize)?;
         let reads = session.state == State::Open && !session.inbox.more && !session.is_busy();
-        (reads && session.outbox.bytes() < OUTBOX_PAUSE_BYTES).then(|| session.stream.try_read(buf))
+        (reads && session.outbox.bytes() < OUTBOX_PAUSE_BYTES).then(|| session.link.try_read(buf))
     }
 
     /// Lets the session's task go on with what a turn has left.

@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use crate::engine::{Caller, SubscriberId};
-use crate::error::Error;
+use crate::engine::{Caller, ClientId, SubscriberId};
+use crate::error::{Error, Exit};
 use crate::limits::ACCEPTS_PER_WAKE;
 use crate::protocol::resp::reply::encode;
 use crate::protocol::sbe::Form;
 use crate::reply::{CommandError, Reply};
-use crate::transport::{Peer, Stream, TcpDoor, UnixDoor};
+use crate::transport::{Link, Peer, RingDoor, Stream, TcpDoor, UnixDoor};
 
 use super::config::socket_folder::prepare;
-use super::config::{Config, Place};
+use super::config::{Config, Place, Wait};
+use super::rings::{self, Ring};
 use super::serve::serve;
 use super::session::{Session, State};
 use super::{Inner, Shared, log};
@@ -25,6 +26,7 @@ use super::{Inner, Shared, log};
 pub(super) struct Doors {
     tcp: Vec<TcpDoor>,
     unix: Option<UnixDoor>,
+    rings: Vec<RingDoor>,
 }
 
 /// One listener, in the hands of its task.
@@ -35,7 +37,7 @@ enum Door {
 
 /// Opens every listener, or none.
 pub(super) fn open(config: &Config) -> Result<Doors, Error> {
-    let mut doors = Doors { tcp: Vec::new(), unix: None };
+    let mut doors = Doors { tcp: Vec::new(), unix: None, rings: Vec::new() };
     let backlog = config.settings.tcp_backlog();
     for address in config.tcp_addresses() {
         match TcpDoor::listen(address.socket, backlog) {
@@ -52,8 +54,12 @@ pub(super) fn open(config: &Config) -> Result<Doors, Error> {
         let opened = UnixDoor::listen(&unix.path, unix.mode, backlog);
         doors.unix = Some(opened.map_err(|error| Error::listen(unix.path.display(), error))?);
     }
-    if doors.tcp.is_empty() && doors.unix.is_none() {
-        return Err(Error::usage("nowhere to listen: no TCP port and no Unix socket"));
+    for ring in config.settings.rings() {
+        let opened = RingDoor::open(&ring.path, ring.capacity, config.settings.ring_mode());
+        doors.rings.push(opened.map_err(|error| Error::caused(Exit::Unreachable, "", error))?);
+    }
+    if doors.tcp.is_empty() && doors.unix.is_none() && doors.rings.is_empty() {
+        return Err(Error::usage("nowhere to listen: no TCP port, no Unix socket and no ring"));
     }
     Ok(doors)
 }
@@ -83,6 +89,8 @@ impl Doors {
         if let Some(unix) = &self.unix {
             names.push(format!("unix,bind={}", unix.path().display()));
         }
+        let ring = |door: &RingDoor| format!("ring,bind={},bytes={}", door.path().display(), door.capacity());
+        names.extend(self.rings.iter().map(ring));
         names
     }
 
@@ -90,15 +98,21 @@ impl Doors {
     pub(super) fn describe(&self) -> String {
         let tcp = self.addresses().into_iter().map(|address| format!("tcp {address}"));
         let unix = self.unix.iter().map(|door| format!("unix {}", door.path().display()));
-        tcp.chain(unix).collect::<Vec<_>>().join(", ")
+        let rings = self.rings.iter().map(|door| format!("ring {}", door.path().display()));
+        tcp.chain(unix).chain(rings).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Starts one accepting task for each listener.
-pub(super) fn spawn(shared: &Rc<Shared>, doors: Doors) -> Vec<JoinHandle<()>> {
+/// Starts one accepting task for each listener, and one poller for all rings.
+pub(super) fn spawn(shared: &Rc<Shared>, doors: Doors, wait: Wait) -> Vec<JoinHandle<()>> {
     let tcp = doors.tcp.into_iter().map(Door::Tcp);
     let all = tcp.chain(doors.unix.map(Door::Unix));
-    all.map(|door| tokio::task::spawn_local(accept_all(Rc::clone(shared), door))).collect()
+    let mut tasks: Vec<_> = all.map(|door| tokio::task::spawn_local(accept_all(Rc::clone(shared), door))).collect();
+    if !doors.rings.is_empty() {
+        let rings = doors.rings.into_iter().map(Ring::new).collect();
+        tasks.push(tokio::task::spawn_local(rings::poll(Rc::clone(shared), rings, wait)));
+    }
+    tasks
 }
 
 async fn accept_all(shared: Rc<Shared>, door: Door) {
@@ -132,57 +146,66 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 /// Makes a session of a connection and starts its task, unless limits forbid it.
 fn admit(shared: &Rc<Shared>, stream: Stream, peer: Peer) {
-    shared.count_activity();
-    let inner = &mut *shared.inner.borrow_mut();
-    inner.begin_round();
-    if let Err(error) = inner.may_connect(&peer) {
-        inner.table.stats.rejected_connections += 1;
-        let mut line = Vec::new();
-        encode(&Reply::Error(error), 2, &mut line);
-        // The peer may be gone or refuse to read; it is turned away either way.
-        let _ = stream.try_write(&[IoSlice::new(&line)]);
-        return;
+    if let Some((subscriber, id)) = shared.admit(Link::Socket(stream), peer) {
+        tokio::task::spawn_local(serve(Rc::clone(shared), subscriber, id));
     }
-    inner.table.stats.connections += 1;
-    let id = inner.table.next_client_id();
-    let now_ms = inner.table.now.unix_us / 1000;
-    let undecided = peer.is_unix() || inner.table.settings.sbe();
-    let place = inner.table.sessions.vacant_entry();
-    let subscriber = SubscriberId(place.key() as u32);
-    let mut caller = Caller::new(id, subscriber);
-    caller.local = peer.is_local();
-    caller.authenticated = !inner.engine.requires_password();
-    let peer = Box::new(peer);
-    log::verbose(format_args!("client id={} addr={} connected", id.0, peer.addr()));
-    place.insert(Session {
-        id,
-        subscriber,
-        caller: Some(caller),
-        resp: 2,
-        undecided,
-        form: Form::Plain,
-        subscribed: false,
-        monitor: false,
-        decoder: Default::default(),
-        inbox: Default::default(),
-        outbox: Default::default(),
-        working: None,
-        telling: None,
-        stream,
-        peer,
-        waker: None,
-        state: State::Open,
-        queued_for_flush: false,
-        over_soft_since_ms: None,
-        created_ms: now_ms,
-        active_ms: now_ms,
-        last_command: None,
-        net_in: 0,
-        net_out: 0,
-        commands: 0,
-        dropped: 0,
-    });
-    tokio::task::spawn_local(serve(Rc::clone(shared), subscriber, id));
+}
+
+impl Shared {
+    /// Makes a session of a connection, unless limits forbid it: then the peer is told why.
+    pub(super) fn admit(&self, link: Link, peer: Peer) -> Option<(SubscriberId, ClientId)> {
+        self.count_activity();
+        let inner = &mut *self.inner.borrow_mut();
+        inner.begin_round();
+        if let Err(error) = inner.may_connect(&peer) {
+            inner.table.stats.rejected_connections += 1;
+            let mut line = Vec::new();
+            encode(&Reply::Error(error), 2, &mut line);
+            // The peer may be gone or refuse to read; it is turned away either way.
+            let _ = link.try_write(&[IoSlice::new(&line)]);
+            return None;
+        }
+        inner.table.stats.connections += 1;
+        let id = inner.table.next_client_id();
+        let now_ms = inner.table.now.unix_us / 1000;
+        let undecided = !matches!(peer, Peer::Tcp { .. }) || inner.table.settings.sbe();
+        let place = inner.table.sessions.vacant_entry();
+        let subscriber = SubscriberId(place.key() as u32);
+        let mut caller = Caller::new(id, subscriber);
+        caller.local = peer.is_local();
+        caller.authenticated = !inner.engine.requires_password();
+        let peer = Box::new(peer);
+        log::verbose(format_args!("client id={} addr={} connected", id.0, peer.addr()));
+        place.insert(Session {
+            id,
+            subscriber,
+            caller: Some(caller),
+            resp: 2,
+            undecided,
+            form: Form::Plain,
+            subscribed: false,
+            monitor: false,
+            decoder: Default::default(),
+            inbox: Default::default(),
+            outbox: Default::default(),
+            working: None,
+            telling: None,
+            link,
+            peer,
+            waker: None,
+            state: State::Open,
+            queued_for_flush: false,
+            over_soft_since_ms: None,
+            created_ms: now_ms,
+            active_ms: now_ms,
+            last_command: None,
+            net_in: 0,
+            net_out: 0,
+            commands: 0,
+            dropped: 0,
+        });
+        Some((subscriber, id))
+    }
 }
 
 impl Inner {

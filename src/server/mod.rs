@@ -16,6 +16,7 @@ mod log;
 mod meter;
 mod notes;
 mod outbox;
+mod rings;
 mod round;
 mod serve;
 mod session;
@@ -90,7 +91,7 @@ pub fn run(mut config: Config, allocator: Allocator) -> Result<(), Error> {
         let doors = listen::open(&config)?;
         let shared = Shared::new(&config, &doors, allocator, started);
         let ready = format!("ready, listening on {}", doors.describe());
-        let tasks = listen::spawn(&shared, doors);
+        let tasks = listen::spawn(&shared, doors, config.wait);
         config.notes.iter().chain(&notes).for_each(|note| log::notice(format_args!("{note}")));
         log::notice(format_args!("{ready}"));
         tokio::task::spawn_local(wait::wait(Rc::clone(&shared), config.wait));

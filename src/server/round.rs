@@ -14,7 +14,6 @@ impl Shared {
     /// Runs a turn over bytes that have just arrived.
     pub(super) fn turn_over(&self, subscriber: SubscriberId, fresh: &[u8]) {
         self.count_activity();
-        self.hot.borrow_mut().warm(subscriber);
         let inner = &mut *self.inner.borrow_mut();
         let started = inner.begin_round();
         inner.table.stats.reads += 1;

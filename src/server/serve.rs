@@ -12,6 +12,7 @@ use crate::limits::{OUTBOX_BUFFER_BYTES, OUTBOX_PAUSE_BYTES};
 use super::Shared;
 use super::outbox::Flushed;
 use super::session::{Session, State};
+use super::table::Table;
 
 /// What a task does next.
 enum Next {
@@ -56,6 +57,7 @@ fn step(shared: &Shared, subscriber: SubscriberId, id: ClientId, context: &mut C
         match ready!(shared.poll_read(subscriber, context, scratch)) {
             Ok(0) => return Poll::Ready(Next::End),
             Ok(count) => {
+                shared.hot.borrow_mut().warm(subscriber);
                 shared.turn_over(subscriber, &scratch[..count]);
                 if count == scratch.len() || is_second {
                     return Poll::Ready(Next::Yield);
@@ -70,7 +72,7 @@ fn step(shared: &Shared, subscriber: SubscriberId, id: ClientId, context: &mut C
 }
 
 /// What a session can do now.
-enum Readiness {
+pub(super) enum Readiness {
     /// Read from its peer.
     Reads,
     /// Execute what it has read already.
@@ -96,7 +98,7 @@ impl Shared {
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         match self.inner.borrow().table.sessions.get(subscriber.0 as usize) {
-            Some(session) => session.stream.poll_read(context, buf),
+            Some(session) => session.link.poll_read(context, buf),
             None => Poll::Ready(Ok(0)),
         }
     }
@@ -110,6 +112,36 @@ impl Shared {
         }
         let sent_before = session.net_out;
         let sending = send_on(session, context);
+        table.after_sending(subscriber, sent_before, &sending)
+    }
+
+    /// As [`Shared::readiness`] for a session over a ring, whose poller comes again by itself.
+    pub(super) fn ring_readiness(&self, subscriber: SubscriberId, id: ClientId) -> Readiness {
+        let table = &mut self.inner.borrow_mut().table;
+        let Some(session) = table.session(subscriber, id) else { return Readiness::Over };
+        if session.outbox.is_empty() && session.state == State::Open && !session.is_busy() && !session.inbox.more {
+            return Readiness::Reads;
+        }
+        let sent_before = session.net_out;
+        let sending = session.flush();
+        let full = matches!(sending, Ok(Flushed::Partly));
+        match table.after_sending(subscriber, sent_before, &sending) {
+            // Whoever does not take its replies is not served, so that its requests wait in the ring.
+            Readiness::Reads | Readiness::More if full => Readiness::Waits,
+            readiness => readiness,
+        }
+    }
+}
+
+impl Table {
+    /// What a session does next, once it has sent what it could.
+    fn after_sending(
+        &mut self,
+        subscriber: SubscriberId,
+        sent_before: u64,
+        sending: &io::Result<Flushed>,
+    ) -> Readiness {
+        let Some(session) = self.sessions.get(subscriber.0 as usize) else { return Readiness::Over };
         let sent = session.net_out - sent_before;
         let readiness = match session.state {
             _ if sending.is_err() => Readiness::Over,
@@ -126,9 +158,9 @@ impl Shared {
             State::Open if session.inbox.more => Readiness::More,
             State::Open => Readiness::Reads,
         };
-        table.reclaim_buffer(subscriber);
-        table.stats.writes += u64::from(sent > 0);
-        table.stats.net_out += sent;
+        self.reclaim_buffer(subscriber);
+        self.stats.writes += u64::from(sent > 0);
+        self.stats.net_out += sent;
         readiness
     }
 }
@@ -137,9 +169,9 @@ impl Shared {
 fn send_on(session: &mut Session, context: &mut Context<'_>) -> io::Result<Flushed> {
     loop {
         match session.flush()? {
-            Flushed::All => return session.stream.output_done().map(|()| Flushed::All),
+            Flushed::All => return session.link.output_done().map(|()| Flushed::All),
             Flushed::Enough => return Ok(Flushed::Enough),
-            Flushed::Partly if session.stream.poll_writable(context)?.is_pending() => return Ok(Flushed::Partly),
+            Flushed::Partly if session.link.poll_writable(context)?.is_pending() => return Ok(Flushed::Partly),
             Flushed::Partly => {}
         }
     }

@@ -12,7 +12,7 @@ use crate::limits::STREAM_STRINGS_PER_PIECE;
 use crate::protocol::resp::Decoder;
 use crate::protocol::resp::reply::Streamed;
 use crate::protocol::sbe::{self, Form};
-use crate::transport::{Peer, Stream};
+use crate::transport::{Link, Peer};
 
 use super::outbox::{Flushed, Outbox};
 
@@ -40,7 +40,7 @@ pub(super) struct Session {
     pub(super) working: Option<Duration>,
     /// A long reply under way; no other request is executed before its end.
     pub(super) telling: Option<Box<Telling>>,
-    pub(super) stream: Stream,
+    pub(super) link: Link,
     pub(super) peer: Box<Peer>,
     /// Wakes the task that serves this session.
     pub(super) waker: Option<Waker>,
@@ -189,8 +189,8 @@ impl Session {
     /// The connection is gone: doom the session.
     pub(super) fn flush(&mut self) -> io::Result<Flushed> {
         let before = self.outbox.bytes();
-        let stream = &self.stream;
-        let flushed = self.outbox.flush(|slices| stream.try_write(slices));
+        let link = &self.link;
+        let flushed = self.outbox.flush(|slices| link.try_write(slices));
         self.net_out += (before - self.outbox.bytes()) as u64;
         if self.unsent_bytes() == 0 {
             self.over_soft_since_ms = None;
@@ -205,7 +205,7 @@ impl Session {
             id: self.id,
             addr: self.peer.addr(),
             laddr: self.peer.laddr(),
-            fd: self.stream.fd(),
+            fd: self.link.fd(),
             age_s: now_ms.saturating_sub(self.created_ms) / 1000,
             idle_s: now_ms.saturating_sub(self.active_ms) / 1000,
             inbox_bytes: self.inbox.len(),

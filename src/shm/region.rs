@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use memmap2::{MmapOptions, MmapRaw};
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag, posix_fallocate};
 use nix::sys::statvfs::fstatvfs;
 
@@ -32,6 +33,8 @@ pub struct Region {
     geometry: Geometry,
     /// The server's lock; a client has none.
     lock: Option<Flock<File>>,
+    /// A client's own, to ask whether the server's lock is still held.
+    file: Option<File>,
     /// Where the server put it.
     path: Option<PathBuf>,
 }
@@ -98,7 +101,7 @@ impl Region {
             .map_err(|(_, errno)| failed("lock the file")(errno.into()))?;
         let map =
             MmapOptions::new().len(geometry.file_bytes() as usize).map_raw(&*lock).map_err(failed("map the file"))?;
-        let region = Region { map, geometry, lock: Some(lock), path: None };
+        let region = Region { map, geometry, lock: Some(lock), file: None, path: None };
         geometry.write(region.words(), std::process::id());
         Ok(region)
     }
@@ -116,7 +119,7 @@ impl Region {
         }
         let map = MmapOptions::new().len(metadata.len() as usize).map_raw(&file).map_err(failed("map the file"))?;
         let geometry = Geometry::new(page_bytes(), 0);
-        let mut region = Region { map, geometry, lock: None, path: None };
+        let mut region = Region { map, geometry, lock: None, file: Some(file), path: None };
         region.geometry =
             Geometry::read(region.words(), metadata.len()).map_err(|unfit| RingError::Unfit(path.to_owned(), unfit))?;
         Ok(region)
@@ -130,6 +133,13 @@ impl Region {
     /// The process that made it says it is this one.
     pub fn owner_pid(&self) -> u32 {
         (self.words()[at::MIRROR_AND_PID].get() >> 32) as u32
+    }
+
+    /// Whether a living server holds the ring, as a client asks. A system call or two.
+    pub fn is_served(&self) -> bool {
+        let Some(file) = self.file.as_ref().and_then(|file| file.try_clone().ok()) else { return true };
+        // Locks belong to what was opened, and a clone is the same opening: what this takes is given back at once.
+        Flock::lock(file, FlockArg::LockSharedNonblock).is_err_and(|(_, errno)| errno == Errno::EWOULDBLOCK)
     }
 
     /// The session a client asks for: it differs from [`Region::acknowledged`] until it is answered.
@@ -206,7 +216,7 @@ fn held_by_nobody(path: &Path) -> Result<Held, RingError> {
             Ok(there) if is_same(&there, &metadata) => Ok(Held::Free(Some(lock))),
             _ => Ok(Held::Moved),
         },
-        Err((_, nix::errno::Errno::EWOULDBLOCK)) => {
+        Err((_, Errno::EWOULDBLOCK)) => {
             let owner = Region::open(path).map(|region| region.owner_pid()).ok();
             Err(RingError::InUse { path: path.to_owned(), owner })
         }
@@ -230,7 +240,7 @@ fn beside(path: &Path) -> PathBuf {
 fn reserve(path: &Path, file: &File, bytes: u64) -> Result<(), RingError> {
     match posix_fallocate(file, 0, bytes as i64) {
         Ok(()) => Ok(()),
-        Err(nix::errno::Errno::ENOSPC) => {
+        Err(Errno::ENOSPC) => {
             let free = fstatvfs(file).map(|fs| fs.blocks_available() * fs.fragment_size()).ok();
             Err(RingError::NoRoom { path: path.to_owned(), bytes, free })
         }

@@ -1,175 +1,26 @@
 //! Moves bytes between a peer and a session; knows nothing of commands or protocols.
 
+#[cfg(feature = "server")]
+mod link;
+#[cfg(all(feature = "server", target_os = "linux"))]
+mod ring;
+#[cfg(feature = "server")]
 mod tcp;
+#[cfg(feature = "server")]
 mod unix;
 
-use std::io::{self, IoSlice, Read, Write};
-use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, RawFd};
-use std::path::PathBuf;
-use std::rc::Rc;
-use std::task::{Context, Poll, ready};
-
-use socket2::Socket;
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
-
+#[cfg(feature = "server")]
+pub use link::{Link, Peer, Stream};
+#[cfg(all(feature = "server", target_os = "linux"))]
+pub use ring::{RingDoor, RingLink, ring_capacity};
+#[cfg(feature = "server")]
 pub use tcp::TcpDoor;
+#[cfg(feature = "server")]
 pub use unix::{UnixDoor, UnixError};
 
-/// A connected, non-blocking socket.
-///
-/// The event loop watches it for input only: a Unix socket becomes writable each time its peer reads, and nobody wants
-/// to know unless the last write found it full. For fan-out that halves the events there are.
-pub struct Stream {
-    /// Away only when the event loop refused it; then it is of no use any more.
-    io: Option<AsyncFd<Socket>>,
-    watches_output: bool,
-}
+#[cfg(feature = "server")]
+use link::watch;
 
-/// Who is at the other end.
-#[derive(Debug, Clone)]
-pub enum Peer {
-    /// Over TCP.
-    Tcp {
-        /// Address of the other end.
-        remote: SocketAddr,
-        /// Address of this end.
-        local: SocketAddr,
-    },
-    /// Over a Unix socket.
-    Unix {
-        /// The path the peer connected to.
-        path: Rc<PathBuf>,
-    },
-}
-
-impl Stream {
-    /// Takes over a connected socket. Must run inside a tokio runtime.
-    fn new(socket: Socket) -> io::Result<Self> {
-        socket.set_nonblocking(true)?;
-        let io = watch(socket, Interest::READABLE)?;
-        Ok(Stream { io: Some(io), watches_output: false })
-    }
-
-    /// Reads what is there into `buf`; 0 bytes is the end of the stream. Registers the task when nothing is there.
-    ///
-    /// A read that does not fill `buf` need not be the last: the kernel ends one at urgent data and at a passed
-    /// descriptor, and would not tell again of what lies behind.
-    pub fn poll_read(&self, context: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-        let io = self.io()?;
-        loop {
-            let mut ready = ready!(io.poll_read_ready(context))?;
-            if let Ok(read) = ready.try_io(|io| io.get_ref().read(buf)) {
-                return Poll::Ready(read);
-            }
-        }
-    }
-
-    /// Reads what is there without asking the event loop, which may tell of it later nevertheless.
-    ///
-    /// # Errors
-    /// `WouldBlock` when there is nothing; anything else ends the connection.
-    pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io()?.get_ref().read(buf)
-    }
-
-    /// Writes without blocking.
-    ///
-    /// # Errors
-    /// `WouldBlock` when the peer takes nothing now; anything else ends the connection.
-    pub fn try_write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let mut socket = self.io()?.get_ref();
-        match slices {
-            [only] => socket.write(only),
-            slices => socket.write_vectored(slices),
-        }
-    }
-
-    /// Registers the task to be woken once the peer takes more, after a write that would have blocked.
-    pub fn poll_writable(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.watches_output {
-            self.watch_for(Interest::READABLE | Interest::WRITABLE)?;
-            self.watches_output = true;
-        }
-        let mut ready = ready!(self.io()?.poll_write_ready(context))?;
-        // Whoever writes next finds out how much there is room for; until then this is old news.
-        ready.clear_ready();
-        Poll::Ready(Ok(()))
-    }
-
-    /// Everything is written: the event loop need not look at output any more.
-    ///
-    /// # Errors
-    /// The event loop refuses the socket, which ends the connection.
-    pub fn output_done(&mut self) -> io::Result<()> {
-        if self.watches_output {
-            self.watch_for(Interest::READABLE)?;
-            self.watches_output = false;
-        }
-        Ok(())
-    }
-
-    /// The descriptor, for CLIENT LIST; -1 once there is none.
-    pub fn fd(&self) -> RawFd {
-        self.io.as_ref().map_or(-1, AsyncFd::as_raw_fd)
-    }
-
-    fn io(&self) -> io::Result<&AsyncFd<Socket>> {
-        self.io.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
-    }
-
-    fn watch_for(&mut self, interest: Interest) -> io::Result<()> {
-        let io = self.io.take().ok_or(io::ErrorKind::NotConnected)?;
-        self.io = Some(watch(io.into_inner(), interest)?);
-        Ok(())
-    }
-}
-
-/// Has the event loop of the current runtime watch a socket.
-#[expect(
-    deprecated,
-    reason = "the successor asks the caller to promise that the descriptor never changes, which a Socket cannot do anyway"
-)]
-fn watch(socket: Socket, interest: Interest) -> io::Result<AsyncFd<Socket>> {
-    AsyncFd::with_interest(socket, interest)
-}
-
-impl Peer {
-    /// `host:port` of the other end, or the socket's path with `:0`.
-    pub fn addr(&self) -> String {
-        match self {
-            Peer::Tcp { remote, .. } => remote.to_string(),
-            Peer::Unix { path } => format!("{}:0", path.display()),
-        }
-    }
-
-    /// As MONITOR tells it: `host:port`, or `unix:` and the socket's path.
-    pub fn origin(&self) -> String {
-        match self {
-            Peer::Tcp { remote, .. } => remote.to_string(),
-            Peer::Unix { path } => format!("unix:{}", path.display()),
-        }
-    }
-
-    /// The same for this end.
-    pub fn laddr(&self) -> String {
-        match self {
-            Peer::Tcp { local, .. } => local.to_string(),
-            Peer::Unix { path } => format!("{}:0", path.display()),
-        }
-    }
-
-    /// True for Unix sockets.
-    pub fn is_unix(&self) -> bool {
-        matches!(self, Peer::Unix { .. })
-    }
-
-    /// True when the other end is on this machine.
-    pub fn is_local(&self) -> bool {
-        match self {
-            Peer::Tcp { remote, .. } => remote.ip().to_canonical().is_loopback(),
-            Peer::Unix { .. } => true,
-        }
-    }
-}
+/// The ends of a ring, for its clients.
+#[cfg(target_os = "linux")]
+pub use crate::shm::{Corrupt, Ends, Region};

@@ -80,7 +80,8 @@ impl Running {
         running
     }
 
-    fn interrupt(&self) {
+    /// Ctrl-C.
+    pub fn interrupt(&self) {
         self.signal("INT");
     }
 

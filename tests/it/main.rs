@@ -20,6 +20,8 @@ mod suite;
 mod app;
 // Public bug reports, replayed.
 mod cases;
+// `goblin cli` without a terminal: forms of replies, scripts, bulk loading, measuring.
+mod cli;
 // Strings as bits.
 mod bits;
 // The Rust client.
@@ -56,6 +58,8 @@ mod moves;
 mod pause;
 // Requests as bytes, hostile ones included.
 mod protocol;
+// `goblin cli` at a terminal, looked at as a screen.
+mod terminal;
 // House rules.
 mod tidy;
 // The ways the server waits.
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
     app::tests(&mut suite);
     bits::tests(&mut suite);
     cases::tests(&mut suite);
+    cli::tests(&mut suite);
     client_redis::tests(&mut suite);
     clients::tests(&mut suite);
     connection::tests(&mut suite);
@@ -116,6 +121,7 @@ fn main() -> ExitCode {
     streams::tests(&mut suite);
     strings::tests(&mut suite);
     tail::tests(&mut suite);
+    terminal::tests(&mut suite);
     tidy::tests(&mut suite);
     transactions::tests(&mut suite);
     waiting::tests(&mut suite);

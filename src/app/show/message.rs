@@ -131,7 +131,8 @@ fn object(message: &Message<'_>, stamp: Stamp) -> Json {
     Json::Object(object)
 }
 
-fn text_or_base64(bytes: &[u8]) -> Json {
+/// A string, or `{"b64": "..."}` for bytes that are no UTF-8.
+pub(super) fn text_or_base64(bytes: &[u8]) -> Json {
     match std::str::from_utf8(bytes) {
         Ok(text) => Json::from(text),
         Err(_) => json!({ "b64": STANDARD.encode(bytes) }),

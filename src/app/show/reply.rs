@@ -1,10 +1,11 @@
-//! Replies as text: in the standard form for people, raw for programs.
+//! Replies as text: in the standard form for people, raw and in two more forms for programs.
 //!
-//! Both are what `redis-cli` 7.0.15 prints, byte for byte, for every type it knows; big numbers and attributes, which
-//! it refuses, have a form of their own. The last line end is part of the text.
+//! The standard and the raw form are what `redis-cli` 7.0.15 prints, byte for byte, for every type it knows; big
+//! numbers and attributes, which it refuses, have a form of their own. The last line end is part of the text.
 //!
 //! Deliberately unknown here: what was asked, and where the text goes.
 
+use super::{csv, json};
 use crate::client::Value;
 use crate::command::quote;
 
@@ -15,6 +16,10 @@ pub(in crate::app) enum Style {
     Standard,
     /// The bytes alone, an item a line.
     Raw,
+    /// JSON, a reply a line.
+    Json,
+    /// Values between commas, a reply a line.
+    Csv,
 }
 
 /// Appends a reply in the given style.
@@ -22,15 +27,17 @@ pub(in crate::app) fn write_reply(value: &Value, style: Style, out: &mut Vec<u8>
     match style {
         Style::Standard => standard(value, 0, out),
         Style::Raw => raw(value, out),
+        Style::Json => json::write_json(value, out),
+        Style::Csv => csv::write_csv(value, out),
     }
     out.push(b'\n');
 }
 
-/// Appends a reply that is a text of lines for people, such as INFO's, without decoration in either style. What is
-/// no text is written as any reply.
+/// Appends a reply that is a text of lines for people, such as INFO's, as it is in every style but JSON. What is no
+/// text is written as any reply.
 pub(in crate::app) fn write_text(value: &Value, style: Style, out: &mut Vec<u8>) {
     match value {
-        Value::Bulk(text) | Value::Verbatim { text, .. } => {
+        Value::Bulk(text) | Value::Verbatim { text, .. } if style != Style::Json => {
             out.extend_from_slice(text);
             if !text.ends_with(b"\n") {
                 out.push(b'\n');
@@ -157,7 +164,7 @@ fn raw(value: &Value, out: &mut Vec<u8>) {
 }
 
 /// The number as a server writes it.
-fn double(number: f64) -> Vec<u8> {
+pub(super) fn double(number: f64) -> Vec<u8> {
     let mut line = Vec::new();
     Value::Double(number).encode(&mut line);
     line[1..].trim_ascii_end().to_vec()

@@ -183,7 +183,7 @@ fn every_wrong_flag_has_a_line() {
 #[test]
 fn a_server_listens_somewhere() {
     let nowhere = from_flags(vec![flag("port", "0"), flag("no-unixsocket", "yes")]).unwrap_err();
-    assert_eq!(nowhere[0].to_string(), "nowhere to listen: there is neither a TCP port nor a Unix socket");
+    assert_eq!(nowhere[0].to_string(), "nowhere to listen: there is neither a TCP port nor a Unix socket nor a ring");
     let socket = from_flags(vec![flag("port", "0"), flag("unixsocket", "/x")]).unwrap();
     assert_eq!(socket.unix, Some(UnixAddress { path: "/x".into(), mode: 0o700, unasked: false }));
     assert_eq!(socket.tcp_addresses().count(), 0);

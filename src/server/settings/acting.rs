@@ -4,7 +4,7 @@
 
 use crate::engine::settings::{DebugCommands, EngineSettings, Eviction, EvictionPolicy, NotifyFlags};
 
-use super::checks::BindAddress;
+use super::checks::{BindAddress, RingAddress};
 use super::kind::Value;
 use super::output_limits::OutputLimits;
 use super::registry::lookup;
@@ -46,6 +46,8 @@ pub(super) struct Acting {
     pub(super) unix_socket: Box<[u8]>,
     pub(super) unix_socket_mode: u32,
     pub(super) sbe: bool,
+    pub(super) rings: Box<[RingAddress]>,
+    pub(super) ring_mode: u32,
     pub(super) protected_mode: bool,
     pub(super) wait: Wait,
     pub(super) cpu: Option<usize>,
@@ -70,6 +72,8 @@ impl Acting {
             unix_socket: values.text("unixsocket").into(),
             unix_socket_mode: values.integer("unixsocketperm") as u32,
             sbe: values.yes("sbe"),
+            rings: values.rings(),
+            ring_mode: values.integer("ring-perm") as u32,
             protected_mode: values.yes("protected-mode"),
             wait: values.wait(),
             cpu: String::from_utf8_lossy(values.text("cpu")).parse().ok(),
@@ -94,6 +98,10 @@ impl Values<'_> {
     fn value(&self, name: &str) -> &Value {
         let (at, _) = lookup(name.as_bytes()).expect("the registry has this setting");
         &self.0[at]
+    }
+
+    fn rings(&self) -> Box<[RingAddress]> {
+        self.text("ring").split(|byte| *byte == b' ').filter_map(RingAddress::parse).collect()
     }
 
     fn yes(&self, name: &str) -> bool {

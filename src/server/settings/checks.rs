@@ -5,10 +5,11 @@
 use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::command::parse_integer;
 use crate::reply::SettingFault;
+use crate::transport::ring_capacity;
 
 use super::words;
 
@@ -186,6 +187,33 @@ pub(super) fn processor(text: &[u8]) -> Checked {
         Some(0..=1023) => Ok(text.into()),
         None if text.is_empty() => Ok(text.into()),
         _ => Err(SettingFault::Processor),
+    }
+}
+
+/// `ring`: PATH:SIZE words, or nothing.
+pub(super) fn rings(text: &[u8]) -> Checked {
+    let words = text.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let words: Option<Vec<&[u8]>> = words.map(|word| RingAddress::parse(word).map(|_| word)).collect();
+    words.map(|words| words.join(&b' ').into()).ok_or(SettingFault::Ring)
+}
+
+/// A ring to serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RingAddress {
+    /// Its file.
+    pub path: PathBuf,
+    /// Bytes each way: a power of two, at least a page.
+    pub capacity: u64,
+}
+
+impl RingAddress {
+    /// Reads `PATH:SIZE`; the path may hold colons.
+    pub(super) fn parse(word: &[u8]) -> Option<Self> {
+        let at = word.iter().rposition(|byte| *byte == b':')?;
+        let (path, size) = (&word[..at], std::str::from_utf8(&word[at + 1..]).ok()?);
+        let path = PathBuf::from(OsStr::from_bytes(path));
+        let capacity = ring_capacity(size)?;
+        path.file_name().is_some().then_some(RingAddress { path, capacity })
     }
 }
 

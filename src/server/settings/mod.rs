@@ -11,7 +11,7 @@ mod output_limits;
 mod registry;
 
 pub use acting::{LogLevel, Wait};
-pub use checks::BindAddress;
+pub use checks::{BindAddress, RingAddress};
 pub use output_limits::{OutputClass, OutputLimit, OutputLimits};
 
 use crate::engine::settings::EngineSettings;
@@ -360,6 +360,16 @@ impl Settings {
     /// Mode of the Unix socket, such as 0o700.
     pub fn unix_socket_mode(&self) -> u32 {
         self.acting.unix_socket_mode
+    }
+
+    /// Rings to serve, the first one first.
+    pub fn rings(&self) -> &[RingAddress] {
+        &self.acting.rings
+    }
+
+    /// Mode of the rings' files, such as 0o600.
+    pub fn ring_mode(&self) -> u32 {
+        self.acting.ring_mode
     }
 
     /// How the engine thread waits for work.

@@ -1,0 +1,168 @@
+//! A ring under a connection, as the client of it.
+//!
+//! Invariant: while there is no room for a request, replies are taken out: the server reads no requests while its
+//! replies have no room.
+//! Invariant: what another client or a new server does with the ring ends the connection; nothing of theirs is read.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::stream::Wait;
+use crate::transport::{Corrupt, Ends, Region};
+
+/// How long a wait looks again and again before it rests in between. A server that answers at once answers within.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// The first rest between two looks, and the longest.
+const REST_MIN: Duration = Duration::from_micros(50);
+const REST_MAX: Duration = Duration::from_millis(1);
+
+/// How often a wait looks whether the server is still there.
+const ALIVE_CHECK: Duration = Duration::from_millis(50);
+
+/// How long a server may take to begin a session when the caller sets no time.
+const BEGIN_MAX: Duration = Duration::from_secs(10);
+
+/// A session over a ring.
+#[derive(Debug)]
+pub(super) struct RingStream {
+    region: Arc<Region>,
+    ends: Ends,
+    epoch: u64,
+    /// Received and not yet read.
+    received: Vec<u8>,
+    at: usize,
+}
+
+impl RingStream {
+    /// Takes the ring at `path`, whoever had it before.
+    pub(super) fn connect(path: &Path, timeout: Option<Duration>) -> io::Result<Self> {
+        let region = Arc::new(Region::open(path).map_err(io::Error::other)?);
+        let epoch = region.ask_for_session();
+        let deadline = Instant::now() + timeout.unwrap_or(BEGIN_MAX);
+        let begun = rest_until(Wait::Until(deadline), || {
+            if region.acknowledged() == epoch {
+                return Ok(Some(()));
+            }
+            if !region.is_served() {
+                return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "no server holds this ring"));
+            }
+            Ok(None)
+        })?;
+        if begun.is_none() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the server did not begin a session"));
+        }
+        let ends = Ends::of_client(&region).map_err(invalid)?;
+        Ok(RingStream { region, ends, epoch, received: Vec::new(), at: 0 })
+    }
+
+    /// Reads what is there, or waits for it. None when nothing came in time; 0 once the server is gone.
+    pub(super) fn read(&mut self, buf: &mut [u8], wait: Wait) -> io::Result<Option<usize>> {
+        if self.at == self.received.len() {
+            self.received.clear();
+            self.at = 0;
+            let mut checked = Instant::now();
+            let came = rest_until(wait, || {
+                if self.receive()? {
+                    return Ok(Some(true));
+                }
+                self.still_ours()?;
+                if checked.elapsed() > ALIVE_CHECK {
+                    checked = Instant::now();
+                    if !self.region.is_served() && !self.receive()? {
+                        return Ok(Some(false));
+                    }
+                }
+                Ok(None)
+            })?;
+            match came {
+                None => return Ok(None),
+                Some(false) => return Ok(Some(0)),
+                Some(true) => {}
+            }
+        }
+        let rest = &self.received[self.at..];
+        let count = rest.len().min(buf.len());
+        buf[..count].copy_from_slice(&rest[..count]);
+        self.at += count;
+        Ok(Some(count))
+    }
+
+    /// Takes all records that are there; false when there was none that said something.
+    fn receive(&mut self) -> io::Result<bool> {
+        let before = self.received.len();
+        while self.ends.consumer.take(&mut self.received).map_err(invalid)? {}
+        self.ends.consumer.release();
+        Ok(self.received.len() > before)
+    }
+
+    /// Writes some of `bytes`. None when there was no room in time.
+    pub(super) fn write(&mut self, bytes: &[u8], wait: Wait) -> io::Result<Option<usize>> {
+        let mut checked = Instant::now();
+        rest_until(wait, || {
+            self.still_ours()?;
+            if let Some(room) = self.ends.producer.room().map_err(invalid)?.filter(|room| *room > 0) {
+                let count = bytes.len().min(room);
+                if let Some(mut claim) = self.ends.producer.claim(count).map_err(invalid)? {
+                    claim.write(&bytes[..count]);
+                    claim.commit();
+                    self.ends.producer.publish();
+                    return Ok(Some(count));
+                }
+            }
+            self.receive()?;
+            if checked.elapsed() > ALIVE_CHECK {
+                checked = Instant::now();
+                if !self.region.is_served() {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    /// True when the server is gone and nothing it said is left. Never waits.
+    pub(super) fn is_ended(&mut self) -> io::Result<bool> {
+        Ok(self.at == self.received.len() && !self.receive()? && !self.region.is_served())
+    }
+
+    /// # Errors
+    /// Another client has taken the ring.
+    fn still_ours(&self) -> io::Result<()> {
+        match self.region.epoch() == self.epoch {
+            true => Ok(()),
+            false => Err(io::Error::new(io::ErrorKind::ConnectionReset, "another client has taken the ring")),
+        }
+    }
+}
+
+fn invalid(corrupt: Corrupt) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, corrupt)
+}
+
+/// Looks until something is there or the time is over: again and again at first, then with rests that grow.
+fn rest_until<T>(wait: Wait, mut look: impl FnMut() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
+    if let found @ Some(_) = look()? {
+        return Ok(found);
+    }
+    let began = Instant::now();
+    let mut rest = REST_MIN;
+    loop {
+        match wait {
+            Wait::Never => return Ok(None),
+            Wait::Until(deadline) if Instant::now() >= deadline => return Ok(None),
+            Wait::Until(_) | Wait::Forever => {}
+        }
+        if began.elapsed() < SPIN {
+            std::hint::spin_loop();
+        } else {
+            std::thread::sleep(rest);
+            rest = (rest * 2).min(REST_MAX);
+        }
+        if let found @ Some(_) = look()? {
+            return Ok(found);
+        }
+    }
+}

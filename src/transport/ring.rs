@@ -1,0 +1,172 @@
+//! A ring as a way to a peer: a path that one client at a time may take.
+//!
+//! Invariant: a session's end stops working once the next client has begun: its bytes never reach somebody else.
+//! Deliberately unknown here: who looks at it when.
+
+use std::cell::RefCell;
+use std::io::{self, IoSlice};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::shm::layout::CAPACITY_MIN;
+use crate::shm::region::RingError;
+use crate::shm::{Corrupt, Ends, Region};
+
+/// Bytes each way for a size as people write it: decimal digits and perhaps `b`, `k`, `kb`, `m`, `mb`, `g` or `gb` in
+/// any case, base 1024; made a power of two of at least a page. None for anything else, zero, and more than 1 GiB.
+pub fn ring_capacity(text: &str) -> Option<u64> {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        "g" | "gb" => 1 << 30,
+        _ => return None,
+    };
+    let bytes = number.parse::<u64>().ok()?.checked_mul(unit).filter(|bytes| (1..=CAPACITY_MAX).contains(bytes))?;
+    Some(bytes.next_power_of_two().max(CAPACITY_MIN))
+}
+
+/// Bytes of the largest ring each way.
+const CAPACITY_MAX: u64 = 1 << 30;
+
+/// A ring file that this process serves.
+#[derive(Debug)]
+pub struct RingDoor {
+    region: Arc<Region>,
+    ends: Rc<RefCell<Ends>>,
+    path: Rc<PathBuf>,
+    /// The session begun last.
+    epoch: u64,
+}
+
+impl RingDoor {
+    /// Makes a ring of `capacity` bytes each way at `path` with the permissions `mode`.
+    ///
+    /// # Errors
+    /// [`RingError`].
+    pub fn open(path: &Path, capacity: u64, mode: u32) -> Result<Self, RingError> {
+        let region = Arc::new(Region::create(path, capacity, mode)?);
+        let ends = Ends::of_server(&region).expect("a fresh ring is empty");
+        let epoch = region.acknowledged();
+        Ok(RingDoor { region, ends: Rc::new(RefCell::new(ends)), path: Rc::new(path.to_owned()), epoch })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Rc<PathBuf> {
+        &self.path
+    }
+
+    /// Bytes each way.
+    pub fn capacity(&self) -> u64 {
+        self.region.geometry().sq_capacity
+    }
+
+    /// Whether a client asks for a session that has not begun yet. One load.
+    pub fn knocks(&self) -> bool {
+        self.region.epoch() != self.epoch
+    }
+
+    /// Empties both directions for the client that asks. It may go on after [`RingDoor::welcome`].
+    ///
+    /// # Errors
+    /// The client's positions cannot be; it is not answered until it asks again.
+    pub fn begin(&mut self) -> Result<RingLink, Corrupt> {
+        self.epoch = self.region.epoch();
+        let ends = &mut *self.ends.borrow_mut();
+        ends.consumer.discard()?;
+        ends.producer.rewind()?;
+        Ok(RingLink { ends: Rc::clone(&self.ends), region: Arc::clone(&self.region), epoch: self.epoch })
+    }
+
+    /// Tells the client that its session has begun.
+    pub fn welcome(&self) {
+        self.region.acknowledge(self.epoch);
+    }
+
+    /// Whether the client has sent something. One load when it has not.
+    pub fn has_more(&self) -> bool {
+        self.ends.borrow_mut().consumer.has_more()
+    }
+
+    /// Appends the next record's payload to `into` and gives its room back; false when there is none.
+    ///
+    /// # Errors
+    /// What the client wrote cannot be.
+    pub fn take(&self, into: &mut Vec<u8>) -> Result<bool, Corrupt> {
+        let consumer = &mut self.ends.borrow_mut().consumer;
+        let taken = consumer.take(into);
+        consumer.release();
+        taken
+    }
+}
+
+/// A session's way to its peer over a ring.
+#[derive(Debug)]
+pub struct RingLink {
+    ends: Rc<RefCell<Ends>>,
+    region: Arc<Region>,
+    epoch: u64,
+}
+
+impl RingLink {
+    /// Writes as much as there is room for, in as few records as it takes.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there is no room now; `InvalidData` when the client's position cannot be; `ConnectionReset`
+    /// when another session has begun.
+    pub(super) fn try_write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        if self.region.epoch() != self.epoch {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        let corrupt = |corrupt: Corrupt| io::Error::new(io::ErrorKind::InvalidData, corrupt);
+        let producer = &mut self.ends.borrow_mut().producer;
+        let (mut left, mut written) = (slices.iter().map(|slice| slice.len()).sum::<usize>(), 0);
+        let (mut slice, mut at) = (0, 0);
+        while left > 0 {
+            let Some(room) = producer.room().map_err(corrupt)?.filter(|room| *room > 0) else { break };
+            let mut len = left.min(room);
+            let Some(mut claim) = producer.claim(len).map_err(corrupt)? else { break };
+            left -= len;
+            written += len;
+            while len > 0 {
+                let rest = &slices[slice][at..];
+                let part = &rest[..rest.len().min(len)];
+                claim.write(part);
+                len -= part.len();
+                (slice, at) = if part.len() == rest.len() { (slice + 1, 0) } else { (slice, at + part.len()) };
+            }
+            claim.commit();
+        }
+        producer.publish();
+        if written == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(written) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, bytes) in [
+            ("1", 4096),
+            ("4096", 4096),
+            ("5000", 8192),
+            ("4kb", 4096),
+            ("4K", 4096),
+            ("64KB", 65_536),
+            ("1m", 1 << 20),
+            ("3MB", 1 << 22),
+            ("1g", 1 << 30),
+            ("100b", 4096),
+        ] {
+            assert_eq!(ring_capacity(text), Some(bytes), "{text}");
+        }
+        for text in ["", "0", "kb", "-1", "1.5k", "4 kb", "4kib", "2g", "99999999999999999999", "18014398509481984k"] {
+            assert_eq!(ring_capacity(text), None, "{text}");
+        }
+    }
+}
