@@ -53,10 +53,13 @@ struct Other {
     reply: Option<String>,
 }
 
+/// A field's name, its kind, and its place in the block.
+type Laid = (String, &'static str, u16);
+
 /// Names of a message's parts, for the rules.
 struct Parts<'m> {
     message: &'m Message,
-    fields: Vec<(String, &'static str, u16)>,
+    fields: Vec<Laid>,
 }
 
 /// The text of the file.
@@ -158,7 +161,7 @@ fn one(template: u16, message: &Message, summary: &str, role: &str) -> Result<St
 }
 
 /// Names, kinds and offsets of fields, and the length of their block.
-fn layout(fields: &[String]) -> Result<(Vec<(String, &'static str, u16)>, u16), String> {
+fn layout(fields: &[String]) -> Result<(Vec<Laid>, u16), String> {
     let mut block = 0;
     let mut laid = Vec::new();
     for field in fields {
@@ -177,7 +180,7 @@ fn layout(fields: &[String]) -> Result<(Vec<(String, &'static str, u16)>, u16), 
     Ok((laid, block))
 }
 
-fn field_list(fields: &[(String, &'static str, u16)]) -> String {
+fn field_list(fields: &[Laid]) -> String {
     let fields: Vec<String> = fields
         .iter()
         .map(|(name, kind, offset)| format!("Field {{ name: {name:?}, kind: Kind::{kind}, offset: {offset} }}"))

@@ -1,6 +1,6 @@
 //! SBE: its own messages, golden bytes, malformed frames, the order of replies and pushes.
 
-use crate::road::Server;
+use crate::road::{Server, goblin};
 use crate::sbe_wire::{MAGIC, call, data, frame, group};
 use crate::suite::{Need, Suite, tests};
 use crate::wire::{Connection, Value, shown};
@@ -29,7 +29,8 @@ pub fn tests(suite: &mut Suite) {
         hello_is_all_or_nothing,
         clients_that_speak_sbe_show_it,
     );
-    tests!(suite, plain, Need::Goblin; a_password_guards_sbe);
+    tests!(suite, with_server, Need::Goblin; the_program_speaks_sbe);
+    tests!(suite, plain, Need::Goblin; a_password_guards_sbe, the_schema_is_told);
 }
 
 fn connect(server: &Server) -> Connection {
@@ -538,4 +539,63 @@ fn a_password_guards_sbe() {
     stranger.send(&70_000u32.to_le_bytes());
     assert!(stranger.answer().value.to_string().contains("at most 65536 are taken"));
     stranger.expect_closed();
+}
+
+/// What `goblin` prints, started with these arguments; its status must be 0.
+fn printed(arguments: &[&str]) -> String {
+    let output = goblin().args(arguments).output().expect("run goblin");
+    assert!(output.status.success(), "goblin {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn the_program_speaks_sbe(server: &Server) {
+    let socket = server.socket();
+    let socket = socket.to_str().expect("a path that is text");
+    let cli = |words: &[&str]| printed(&[&["cli", "-s", socket, "--protocol", "sbe", "--raw"], words].concat());
+    assert_eq!(cli(&["SADD", "s", "a", "b"]), "2\n");
+    assert_eq!(cli(&["SINTER", "s", "s"]).lines().count(), 2);
+    assert_eq!(cli(&["MGET", "x", "y"]).lines().count(), 2);
+    assert!(cli(&["CLIENT", "INFO"]).contains(" resp=0 "));
+    let mut reader = goblin()
+        .args(["sub", "-s", socket, "--protocol", "sbe", "--count", "1", "news"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("run goblin sub");
+    let mut other = connect(server);
+    while other.ask("PUBLISH news hello").integer() == 0 {
+        std::thread::yield_now();
+    }
+    let status = crate::road::wait_for(&mut reader);
+    assert!(status.success());
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut reader.stdout.take().expect("piped"), &mut said).expect("text");
+    assert!(said.contains("hello"), "{said}");
+}
+
+fn the_schema_is_told() {
+    let schema = printed(&["sbe-schema"]);
+    for wanted in [
+        "byteOrder=\"littleEndian\"",
+        "id=\"7\"",
+        "version=\"2\"",
+        "<sbe:message name=\"SAdd\" id=\"102\" blockLength=\"0\"",
+        "<sbe:message name=\"Set\" id=\"23\" blockLength=\"10\"",
+        "<field name=\"expireValue\" id=\"3\" type=\"i64\" offset=\"2\"/>",
+        "<sbe:message name=\"RespValueReply\" id=\"10\" blockLength=\"0\"",
+        "<group name=\"nodes\" id=\"1\" dimensionType=\"groupSizeEncoding\" blockLength=\"13\">",
+    ] {
+        assert!(schema.contains(wanted), "{wanted} is missing");
+    }
+    // Every element that opens closes, in order.
+    let mut open = Vec::new();
+    for tag in schema.split('<').skip(1).filter(|tag| !tag.starts_with(['?', '!'])) {
+        let (tag, _) = tag.split_once('>').expect("the end of a tag");
+        let name = tag.trim_start_matches('/').split_whitespace().next().expect("a name").trim_end_matches('/');
+        match (tag.starts_with('/'), tag.ends_with('/')) {
+            (true, _) => assert_eq!(open.pop(), Some(name)),
+            (false, false) => open.push(name),
+            (false, true) => {}
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
 }
