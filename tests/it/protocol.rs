@@ -68,7 +68,7 @@ fn every_cut_of_every_frame_gives_the_same_answer(server: &Server) {
         b"*0\r\n\r\n*2\r\n$4\r\nECHO\r\n$12\r\n*1\r\n$4\r\nPING\r\n",
         b"*5\r\n$4\r\nMSET\r\n$1\r\na\r\n$1\r\n1\r\n$2\r\nbb\r\n$2\r\n22\r\n*2\r\n$4\r\nMGET\r\n$1\r\na\r\n",
     ];
-    for road in Road::SOCKETS {
+    for road in Road::RESP_SOCKETS {
         for request in requests {
             let mut connection = road.connect(server);
             let answer_to = |connection: &mut crate::wire::Connection| {

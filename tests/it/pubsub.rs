@@ -522,7 +522,7 @@ fn the_same_script_gets_the_same_frames_from_redis() {
         "A UNSUBSCRIBE q",
         "A GET k",
     ];
-    for road in Road::SOCKETS {
+    for road in Road::RESP_SOCKETS {
         let heard = [&ours, &reference].map(|server| {
             let mut talk = Talk::new(Arc::clone(server), road);
             let mut heard = Vec::new();

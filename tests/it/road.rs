@@ -367,6 +367,9 @@ impl Road {
     pub const SOCKETS: [Road; 6] =
         [Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3, Road::TcpSbe, Road::UnixSbe];
 
+    /// Those that speak RESP.
+    pub const RESP_SOCKETS: [Road; 4] = [Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3];
+
     /// The roads to the engine as a library.
     pub const INSIDE: [Road; 2] = [Road::InsideResp2, Road::InsideResp3];
 

@@ -72,7 +72,7 @@ impl Suite {
 
     /// The same for a transcript that needs a process.
     pub fn on_every_resp_socket(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
-        for road in Road::SOCKETS.into_iter().filter(|road| road.resp() != 0) {
+        for road in Road::RESP_SOCKETS {
             self.on_socket(road, module, name, need.clone(), test);
         }
     }
