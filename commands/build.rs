@@ -3,6 +3,8 @@
 //! The generated files are committed. A build only compares them with what the specs say, so that it also works in a
 //! read-only tree, and fails when they are stale; `UPDATE=1 cargo build` rewrites them.
 
+#[path = "build/messages.rs"]
+mod messages;
 #[path = "build/spec.rs"]
 mod spec;
 #[path = "build/table.rs"]
@@ -31,8 +33,11 @@ fn main() {
 
 fn run() -> Result<(), Vec<String>> {
     let specs = spec::read_all(Path::new("commands")).and_then(validate::check)?;
-    let generated =
-        [("src/command/table.rs", table::generate(&specs)), ("src/command/types.rs", types::generate(&specs)?)];
+    let generated = [
+        ("src/command/table.rs", table::generate(&specs)),
+        ("src/command/types.rs", types::generate(&specs)?),
+        ("src/protocol/sbe/messages.rs", messages::generate(&specs, Path::new("commands/sbe/messages.toml"))?),
+    ];
     let update = env::var_os("UPDATE").is_some_and(|value| value == "1");
     let mut stale = Vec::new();
     for (path, text) in generated {

@@ -31,6 +31,9 @@ _goblin() {
             goblin,pub)
                 cmd="goblin__subcmd__pub"
                 ;;
+            goblin,sbe-schema)
+                cmd="goblin__subcmd__sbe__subcmd__schema"
+                ;;
             goblin,serve)
                 cmd="goblin__subcmd__serve"
                 ;;
@@ -44,7 +47,7 @@ _goblin() {
 
     case "${cmd}" in
         goblin)
-            opts="-V --help --version serve cli sub pub help completions man"
+            opts="-V --help --version serve cli sub pub help completions man sbe-schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -121,7 +124,7 @@ _goblin() {
                     return 0
                     ;;
                 --protocol)
-                    COMPREPLY=($(compgen -W "resp2 resp3" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "resp2 resp3 sbe" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -229,7 +232,7 @@ _goblin() {
                     return 0
                     ;;
                 --protocol)
-                    COMPREPLY=($(compgen -W "resp2 resp3" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "resp2 resp3 sbe" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -239,8 +242,22 @@ _goblin() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        goblin__subcmd__sbe__subcmd__schema)
+            opts="--help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         goblin__subcmd__serve)
-            opts="--bind --port --unixsocket --no-unixsocket --unixsocketperm --ring --ring-perm --wait --cpu --databases --maxclients --timeout --tcp-keepalive --tcp-backlog --requirepass --requirepass-file --protected-mode --enable-debug-command --set --config --config-lenient --help"
+            opts="--bind --port --unixsocket --no-unixsocket --unixsocketperm --sbe --ring --ring-perm --wait --cpu --databases --maxclients --timeout --tcp-keepalive --tcp-backlog --requirepass --requirepass-file --protected-mode --enable-debug-command --set --config --config-lenient --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -389,7 +406,7 @@ _goblin() {
                     return 0
                     ;;
                 --protocol)
-                    COMPREPLY=($(compgen -W "resp2 resp3" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "resp2 resp3 sbe" -- "${cur}"))
                     return 0
                     ;;
                 *)

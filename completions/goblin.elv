@@ -28,6 +28,7 @@ set edit:completion:arg-completer[goblin] = {|@words|
             cand help 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)'
             cand completions 'Print what a shell needs to complete goblin''s command line'
             cand man 'Print a manual page, or write all of them'
+            cand sbe-schema 'Print the schema of the binary protocol, as XML of SBE 1.0'
         }
         &'goblin;serve'= {
             cand --bind 'Addresses to listen on, repeated or separated by commas [default: 127.0.0.1 and ::1]'
@@ -50,6 +51,7 @@ set edit:completion:arg-completer[goblin] = {|@words|
             cand --set 'Any other setting (see goblin help config); may be repeated'
             cand --config 'Settings from a file: TOML with the names of the flags, or a redis.conf; flags win over it'
             cand --no-unixsocket 'Do not listen on a Unix socket'
+            cand --sbe 'Take SBE clients over TCP too, not only on the Unix socket'
             cand --config-lenient 'Note what goblin cannot follow in the file instead of refusing to start'
             cand --help 'Print help'
         }
@@ -141,6 +143,9 @@ set edit:completion:arg-completer[goblin] = {|@words|
         }
         &'goblin;man'= {
             cand --all 'Write every page into this folder instead'
+            cand --help 'Print help'
+        }
+        &'goblin;sbe-schema'= {
             cand --help 'Print help'
         }
     ]

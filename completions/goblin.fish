@@ -33,6 +33,7 @@ complete -c goblin -n "__fish_goblin_needs_command" -f -a "pub" -d 'Publish mess
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "help" -d 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "completions" -d 'Print what a shell needs to complete goblin\'s command line'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "man" -d 'Print a manual page, or write all of them'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "sbe-schema" -d 'Print the schema of the binary protocol, as XML of SBE 1.0'
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l bind -d 'Addresses to listen on, repeated or separated by commas [default: 127.0.0.1 and ::1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l port -d 'TCP port; 0 means no TCP [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocket -d 'Path of the Unix socket [default: $XDG_RUNTIME_DIR/goblin/PORT.sock or /tmp/goblin-UID/PORT.sock]' -r
@@ -55,6 +56,7 @@ complete -c goblin -n "__fish_goblin_using_subcommand serve" -l enable-debug-com
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l set -d 'Any other setting (see goblin help config); may be repeated' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l config -d 'Settings from a file: TOML with the names of the flags, or a redis.conf; flags win over it' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l no-unixsocket -d 'Do not listen on a Unix socket'
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l sbe -d 'Take SBE clients over TCP too, not only on the Unix socket'
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l config-lenient -d 'Note what goblin cannot follow in the file instead of refusing to start'
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l help -d 'Print help'
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s X -d 'Read each argument that is TAG from standard input' -r
@@ -73,7 +75,8 @@ complete -c goblin -n "__fish_goblin_using_subcommand cli" -s u -l url -d 'Serve
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l user -d 'User [default: the server\'s default user]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s a -d 'Password; others on this machine can see it here' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
-resp3\t''"
+resp3\t''
+sbe\t''"
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l raw -d 'Print replies as bare bytes, an item a line [default in a pipe]'
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l no-raw -d 'Print replies with types, numbers and quotes [default on a terminal]'
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l json -d 'Print replies as JSON, one a line; what is no UTF-8 is {"b64": "..."}, an error {"error": "..."}'
@@ -101,7 +104,8 @@ complete -c goblin -n "__fish_goblin_using_subcommand sub" -s u -l url -d 'Serve
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l user -d 'User [default: the server\'s default user]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s a -d 'Password; others on this machine can see it here' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
-resp3\t''"
+resp3\t''
+sbe\t''"
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l literal -d 'Take all names for channels, glob characters included'
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l pattern -d 'Take all names for patterns'
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l sharded -d 'Subscribe to shard channels (SSUBSCRIBE), which have no patterns'
@@ -126,7 +130,8 @@ complete -c goblin -n "__fish_goblin_using_subcommand pub" -s u -l url -d 'Serve
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l user -d 'User [default: the server\'s default user]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s a -d 'Password; others on this machine can see it here' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
-resp3\t''"
+resp3\t''
+sbe\t''"
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l sharded -d 'Publish to shard channels (SPUBLISH)'
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s x -d 'Read the message from standard input, to its end and with its line ends'
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l trim -d 'Leave out the line end that the message read with -x or --file ends with'
@@ -137,3 +142,4 @@ complete -c goblin -n "__fish_goblin_using_subcommand help" -l help -d 'Print he
 complete -c goblin -n "__fish_goblin_using_subcommand completions" -l help -d 'Print help'
 complete -c goblin -n "__fish_goblin_using_subcommand man" -l all -d 'Write every page into this folder instead' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand man" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand sbe-schema" -l help -d 'Print help'

@@ -31,6 +31,7 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print what a shell needs to complete goblin''s command line')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a manual page, or write all of them')
+            [CompletionResult]::new('sbe-schema', 'sbe-schema', [CompletionResultType]::ParameterValue, 'Print the schema of the binary protocol, as XML of SBE 1.0')
             break
         }
         'goblin;serve' {
@@ -54,6 +55,7 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Any other setting (see goblin help config); may be repeated')
             [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Settings from a file: TOML with the names of the flags, or a redis.conf; flags win over it')
             [CompletionResult]::new('--no-unixsocket', '--no-unixsocket', [CompletionResultType]::ParameterName, 'Do not listen on a Unix socket')
+            [CompletionResult]::new('--sbe', '--sbe', [CompletionResultType]::ParameterName, 'Take SBE clients over TCP too, not only on the Unix socket')
             [CompletionResult]::new('--config-lenient', '--config-lenient', [CompletionResultType]::ParameterName, 'Note what goblin cannot follow in the file instead of refusing to start')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -151,6 +153,10 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
         }
         'goblin;man' {
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Write every page into this folder instead')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'goblin;sbe-schema' {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }

@@ -20,6 +20,15 @@ pub const UNAUTHENTICATED_ARGUMENTS_MAX: u32 = 10;
 /// Bytes of one argument before login: longer than any token in use, still nothing to hoard memory with.
 pub const UNAUTHENTICATED_BULK_BYTES_MAX: u32 = 16 * 1024;
 
+/// Bytes of one SBE frame, whatever the settings say: an argument's place is a 32-bit number.
+pub const FRAME_BYTES_MAX: u32 = i32::MAX as u32;
+
+/// Bytes of one SBE frame before login: room for Hello with any token, too little to hoard memory with.
+pub const UNAUTHENTICATED_FRAME_BYTES_MAX: u32 = 64 * 1024;
+
+/// Bytes of decoded words after which a window of SBE requests ends, and those kept for the next turn.
+pub const FRAME_WORDS_BYTES_MAX: usize = 64 * 1024;
+
 /// Progress inside a request, in bytes, below which reading it again is cheaper than remembering how far it got.
 /// At most this much is read twice per arrival.
 pub const REQUEST_REREAD_BYTES_MAX: usize = 256;

@@ -10,8 +10,10 @@ use std::fmt;
 
 use bytes::Bytes;
 
+mod frame;
 mod setting;
 
+pub use frame::FrameFault;
 pub use setting::{Absent, SettingFault};
 
 /// The answer to one command, possibly borrowing from the engine that gave it.
@@ -368,6 +370,10 @@ pub enum CommandError {
     /// Unknown subcommand or wrong number of arguments, in one sentence; holds the container's name in capitals and
     /// the word received.
     BadSubcommand(Box<(&'static str, Vec<u8>)>),
+    /// A frame of the binary protocol that holds no request.
+    Frame(FrameFault),
+    /// More entries than one reply of the binary protocol can hold.
+    TooManyEntries,
     /// COPY or MOVE of a key onto itself.
     SameObject,
     /// OBJECT FREQ without a policy that counts.
@@ -631,6 +637,8 @@ impl CommandError {
                 let start = b"unknown subcommand or wrong number of arguments for '";
                 return [&start[..], word, b"'. Try ", container.as_bytes(), b" HELP."].concat().into();
             }
+            CommandError::Frame(fault) => return fault.text(),
+            CommandError::TooManyEntries => "result too large for one SBE array reply",
             CommandError::ReplyTooLarge { bytes, bytes_max } => {
                 return format!("the reply would take about {bytes} bytes, more than the {bytes_max} allowed")
                     .into_bytes()
@@ -732,6 +740,13 @@ pub enum ProtocolError {
     Http,
     /// More bytes than one buffer holds: the session closes without a word.
     RequestBytes,
+    /// A frame of the binary protocol announces more bytes than are taken.
+    FrameLength {
+        /// What it announces.
+        bytes: u32,
+        /// What is taken.
+        bytes_max: u32,
+    },
 }
 
 impl ProtocolError {
@@ -757,6 +772,7 @@ impl ProtocolError {
                 text.extend_from_slice(&[got, b'\'']);
                 return Some(text.into());
             }
+            ProtocolError::FrameLength { bytes, bytes_max } => return Some(frame::too_long(bytes, bytes_max)),
             ProtocolError::Http | ProtocolError::RequestBytes => return None,
         };
         Some(Cow::Borrowed(text.as_bytes()))

@@ -23,6 +23,8 @@ pub struct Spec {
     pub replies: Vec<String>,
     /// Permanent id of the SBE message that carries this command.
     pub template: Option<u16>,
+    /// That message's layout, and the words it stands for.
+    pub message: Option<Message>,
     /// What more words than the arguments take are answered with: `Syntax` unless said otherwise.
     #[serde(default)]
     pub excess: Excess,
@@ -54,6 +56,35 @@ pub enum Excess {
     BadSubcommand,
     #[serde(rename = "ignore")]
     Ignore,
+}
+
+/// An SBE message, in the order of the wire: fields, group, data. See `messages.rs`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    pub name: String,
+    /// Each a name and a kind: `flags u8`.
+    #[serde(default)]
+    pub fields: Vec<String>,
+    pub group: Option<Group>,
+    /// Strings, each with its length before it.
+    #[serde(default)]
+    pub data: Vec<String>,
+    /// The words it stands for, the command's name left out; all of `data` when they are not told.
+    pub words: Option<Vec<String>>,
+    /// How it is answered, when not by what the reply is.
+    pub reply: Option<String>,
+}
+
+/// The repeating part of a message.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    pub name: String,
+    #[serde(default)]
+    pub fields: Vec<String>,
+    #[serde(default)]
+    pub data: Vec<String>,
 }
 
 /// Where keys are among the words.

@@ -68,6 +68,7 @@ pub(super) struct ConnectArgs {
 enum Dialect {
     Resp2,
     Resp3,
+    Sbe,
 }
 
 /// Where to connect and what to set up there.
@@ -126,6 +127,7 @@ impl ConnectArgs {
         }
         login.password = given.or(login.password).or(from_environment);
         login.version = if self.protocol == Some(Dialect::Resp2) { Version::Resp2 } else { Version::Resp3 };
+        login.sbe = self.protocol == Some(Dialect::Sbe);
         Ok(Target { address, login, any_version: self.protocol.is_none() })
     }
 }
@@ -222,8 +224,7 @@ mod tests {
     fn flags_say_where_and_as_whom() {
         let target =
             target(&["-h", "::1", "-p", "7", "-n", "3", "--user", "u", "-a", "p", "--protocol", "resp2"]).unwrap();
-        let login =
-            Login { user: Some(b"u".into()), password: Some(b"p".into()), db: 3, version: Version::Resp2, name: None };
+        let login = Login { user: Some(b"u".into()), password: Some(b"p".into()), db: 3, ..Login::default() };
         assert_eq!(target, Target { address: tcp("::1", 7), login, any_version: false });
         assert_eq!(super::tests::target(&["-s", "/x"]).unwrap().address, Address::Unix("/x".into()));
     }
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(args(&["-s", ""]).unwrap_err(), ErrorKind::InvalidValue);
         assert_eq!(args(&["-p", "0"]).unwrap_err(), ErrorKind::ValueValidation);
         assert_eq!(args(&["-n", "x"]).unwrap_err(), ErrorKind::ValueValidation);
-        assert_eq!(args(&["--protocol", "sbe"]).unwrap_err(), ErrorKind::InvalidValue);
+        assert_eq!(args(&["--protocol", "resp4"]).unwrap_err(), ErrorKind::InvalidValue);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod help;
 mod manual;
 mod password;
 mod publish;
+mod sbe_schema;
 mod serve;
 mod serve_args;
 mod show;
@@ -47,6 +48,7 @@ enum GoblinSubcommand {
     Help(help::HelpArgs),
     Completions(completions::CompletionsArgs),
     Man(manual::ManArgs),
+    SbeSchema(sbe_schema::SbeSchemaArgs),
 }
 
 /// The part of the command line that a server needs: what it reads once stays in its memory, and the flags of all
@@ -82,6 +84,7 @@ pub fn main() -> ExitCode {
         GoblinSubcommand::Pub(publish) => publish::run(publish),
         GoblinSubcommand::Help(help) => help::run(help, program()),
         GoblinSubcommand::Completions(completions) => completions::run(&completions, program()),
+        GoblinSubcommand::SbeSchema(_) => sbe_schema::run(),
         GoblinSubcommand::Man(man) => manual::run(&man, program()),
     };
     match ended {

@@ -33,6 +33,10 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "OCTAL")]
     unixsocketperm: Option<OsString>,
 
+    /// Take SBE clients over TCP too, not only on the Unix socket
+    #[arg(long)]
+    sbe: bool,
+
     /// Ring in shared memory to serve, such as /dev/shm/goblin:64kb; may be repeated, the first one is looked at first
     #[arg(long, value_name = "PATH:SIZE")]
     ring: Vec<OsString>,
@@ -124,6 +128,7 @@ impl ServeArgs {
             ("unixsocket", self.unixsocket),
             ("no-unixsocket", self.no_unixsocket.then(|| "yes".into())),
             ("unixsocketperm", self.unixsocketperm),
+            ("sbe", self.sbe.then(|| "yes".into())),
             ("ring-perm", self.ring_perm),
             ("wait", self.wait.map(Into::into)),
             ("cpu", self.cpu),

@@ -51,6 +51,9 @@ impl Connection {
     /// [`ClientError::Login`] with the server's words, or the connection's failure.
     pub fn log_in(&mut self, login: &Login) -> Result<(), ClientError> {
         let db = login.db.to_string();
+        if login.sbe {
+            self.dialogue.speak_sbe();
+        }
         let mut requests = login_requests(login);
         if login.db != 0 {
             requests.push(vec![b"SELECT", db.as_bytes()]);

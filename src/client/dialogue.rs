@@ -12,6 +12,7 @@ use std::io;
 use super::ClientError;
 use crate::limits;
 use crate::protocol::resp::{Value, ValueDecoder, Version, encode_request};
+use crate::protocol::sbe;
 
 /// Both directions of one connection.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub(super) struct Dialogue {
     taken: usize,
     filled: usize,
     decoder: ValueDecoder,
+    /// It is spoken in SBE, every request as Call.
+    sbe: bool,
     outbox: Vec<u8>,
     sent: usize,
     pushes: VecDeque<Value>,
@@ -70,7 +73,14 @@ impl Dialogue {
         self.dead
     }
 
-    /// Appends one request to what is to be sent.
+    /// Speaks SBE from now on, before anything else was said.
+    pub(super) fn speak_sbe(&mut self) {
+        if !std::mem::replace(&mut self.sbe, true) {
+            self.outbox.extend_from_slice(&sbe::MAGIC);
+        }
+    }
+
+    /// Appends one request to what is to be sent. One that no message can hold is sent as one that is refused.
     pub(super) fn queue(&mut self, args: &[&[u8]]) {
         match args {
             [name, ..] if is_subscription(name) => self.joined = true,
@@ -79,7 +89,11 @@ impl Dialogue {
             }
             _ => {}
         }
-        encode_request(args, &mut self.outbox);
+        if !self.sbe {
+            encode_request(args, &mut self.outbox);
+        } else if !sbe::value::encode_call(args, &mut self.outbox) {
+            sbe::value::encode_call(&[], &mut self.outbox);
+        }
     }
 
     /// What is still to be sent; nothing once the connection is lost.
@@ -232,7 +246,14 @@ impl Dialogue {
         if self.dead {
             return Err(ClientError::Lost { inside_message: false, cause: None });
         }
-        let (used, value) = self.decoder.decode(&self.inbox[self.taken..self.filled]).map_err(|broken| {
+        let received = &self.inbox[self.taken..self.filled];
+        let decoded = match self.sbe {
+            true => {
+                sbe::value::decode(received).map(|frame| frame.map_or((0, None), |(used, value)| (used, Some(value))))
+            }
+            false => self.decoder.decode(received),
+        };
+        let (used, value) = decoded.map_err(|broken| {
             self.dead = true;
             ClientError::Protocol(broken)
         })?;
@@ -250,7 +271,7 @@ impl Dialogue {
     /// Marks RESP2's pub/sub frames as what they are, and notices the end of the session's state.
     fn recognize(&mut self, value: Value) -> Value {
         match value {
-            Value::Array(items) if self.joined && self.version == Version::Resp2 && is_frame(&items) => {
+            Value::Array(items) if self.joined && !self.sbe && self.version == Version::Resp2 && is_frame(&items) => {
                 Value::Push(items)
             }
             Value::Status(line) if line == b"RESET" => {

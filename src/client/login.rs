@@ -15,8 +15,10 @@ pub struct Login {
     pub password: Option<Vec<u8>>,
     /// The database to select.
     pub db: u32,
-    /// The dialect; RESP3 is asked for with HELLO.
+    /// The dialect of RESP; RESP3 is asked for with HELLO.
     pub version: Version,
+    /// Speak SBE instead: over Unix sockets, and over TCP where the server was told to.
+    pub sbe: bool,
     /// The connection's name in CLIENT LIST.
     pub name: Option<Vec<u8>>,
 }
@@ -28,6 +30,7 @@ impl fmt::Debug for Login {
             .field("password", &self.password.as_ref().map(|_| "***"))
             .field("db", &self.db)
             .field("version", &self.version)
+            .field("sbe", &self.sbe)
             .field("name", &self.name.as_deref().map(String::from_utf8_lossy))
             .finish()
     }
@@ -40,7 +43,7 @@ pub(super) fn login_requests(login: &Login) -> Vec<Vec<&[u8]>> {
     let password = login.password.as_deref().unwrap_or(b"");
     let mut requests: Vec<Vec<&[u8]>> = Vec::new();
     match login.version {
-        Version::Resp3 => {
+        Version::Resp3 if !login.sbe => {
             let mut hello: Vec<&[u8]> = vec![b"HELLO", b"3"];
             if wants_login {
                 hello.extend([b"AUTH", user.unwrap_or(b"default"), password]);
@@ -50,7 +53,7 @@ pub(super) fn login_requests(login: &Login) -> Vec<Vec<&[u8]>> {
             }
             requests.push(hello);
         }
-        Version::Resp2 => {
+        Version::Resp2 | Version::Resp3 => {
             if wants_login {
                 requests.push([&b"AUTH"[..]].into_iter().chain(user).chain([password]).collect());
             }

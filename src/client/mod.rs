@@ -53,3 +53,4 @@ pub use state::Loss;
 pub use subscription::{Event, Kind, Message};
 
 pub use crate::protocol::resp::{Value, Version, split_words};
+pub use crate::protocol::sbe::schema as sbe_schema;

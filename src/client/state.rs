@@ -186,7 +186,7 @@ impl State {
             Change::Watch => self.watching = true,
             Change::Unwatch => self.watching = false,
             Change::Adjust => self.adjusted = true,
-            Change::Reset => *self = State::new(Login { version: Version::Resp2, ..Login::default() }),
+            Change::Reset => *self = State::new(Login { sbe: self.login.sbe, ..Login::default() }),
         }
     }
 }
@@ -282,6 +282,7 @@ mod tests {
             password: Some(b"secret".into()),
             db: 7,
             version: Version::Resp3,
+            sbe: false,
             name: Some(b"second".into()),
         };
         assert_eq!(*seen.login(), wanted);

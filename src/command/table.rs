@@ -230,7 +230,7 @@ pub static SPECS: [Spec; 172] = [
         categories: Categories(0x44000),
         tips: &[],
         replies: &[ReplyKind::Status],
-        template: None,
+        template: Some(1002),
         container: None,
         subcommands: &[],
         lumped_errors: false,

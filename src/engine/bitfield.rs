@@ -25,6 +25,7 @@ impl Engine {
         bitfield: &Bitfield<'_>,
     ) -> Result<Reply<'_>, CommandError> {
         let (operations, key) = (self.operations(bitfield.operations)?, self.key(bitfield.key));
+        turn.caller.check_entries(operations.len())?;
         let written = operations.iter().filter(|operation| operation.action != FieldAction::Get);
         match written.map(end_byte).max() {
             None => self.read_fields(turn, key, &operations),

@@ -1,6 +1,7 @@
 //! The part of a session that commands may read and change.
 
 use crate::command::{CommandId, OwnedArgs, Spec};
+use crate::reply::CommandError;
 use crate::topics::Membership;
 
 use super::host::{ClientFacts, ClientId, SubscriberId};
@@ -13,8 +14,11 @@ pub struct Caller {
     pub id: ClientId,
     /// Where its pushes go.
     pub subscriber: SubscriberId,
-    /// RESP version of its replies, 2 or 3.
+    /// RESP version of its replies, 2 or 3, or [`Caller::NO_RESP`].
     pub resp: u8,
+    /// Most entries one reply can hold: less than all where the protocol has a bound. A command that would answer more
+    /// after it changed something is refused before it does.
+    pub entries_max: u32,
     /// Selected database.
     pub db: u16,
     /// Connected from this machine.
@@ -102,12 +106,24 @@ pub struct Transaction {
 }
 
 impl Caller {
+    /// For a session that speaks SBE, and so no version of RESP.
+    pub const NO_RESP: u8 = 0;
+
+    /// Refuses a reply of more entries than one can hold.
+    ///
+    /// # Errors
+    /// The refusal to answer.
+    pub(super) fn check_entries(&self, entries: usize) -> Result<(), CommandError> {
+        if entries > self.entries_max as usize { Err(CommandError::TooManyEntries) } else { Ok(()) }
+    }
+
     /// A fresh connection that needs no password: database 0, RESP2, replies on, from somewhere else.
     pub fn new(id: ClientId, subscriber: SubscriberId) -> Self {
         Caller {
             id,
             subscriber,
             resp: 2,
+            entries_max: u32::MAX,
             db: 0,
             local: false,
             authenticated: true,

@@ -1,10 +1,11 @@
 //! Commands about the connection itself: PING, ECHO, HELLO, AUTH, SELECT, RESET, QUIT.
 
-use crate::command::{Auth, Echo, Hello, Ping, Select};
+use crate::command::{Args, Auth, Echo, Hello, Ping, Select, is_plain_name, parse_integer};
 use crate::reply::{CommandError, Reply};
 
-use super::caller::ReplyMode;
-use super::host::Host;
+use super::caller::{Caller, ReplyMode};
+use super::gate::{Executed, Handled};
+use super::host::{Host, Now};
 use super::info::REDIS_VERSION;
 use super::{Engine, Turn};
 
@@ -54,6 +55,9 @@ impl Engine {
         turn: &mut Turn<'_, H>,
         hello: &Hello<'_>,
     ) -> Result<Reply<'_>, CommandError> {
+        if turn.caller.resp == Caller::NO_RESP && hello.options.version.is_some() {
+            return Err(CommandError::UnsupportedProtocol);
+        }
         if let Some((user, password)) = hello.options.auth {
             self.log_in(turn, user, password)?;
         }
@@ -66,16 +70,46 @@ impl Engine {
         if let Some(version) = hello.options.version {
             turn.caller.resp = version;
         }
-        let field = |name: &'static str, value| (Reply::bulk(name.as_bytes()), value);
-        Ok(Reply::Map(vec![
-            field("server", Reply::bulk(b"redis")),
-            field("version", Reply::bulk(REDIS_VERSION.as_bytes())),
-            field("proto", Reply::Integer(turn.caller.resp.into())),
-            field("id", Reply::Integer(turn.caller.id.0 as i64)),
-            field("mode", Reply::bulk(b"standalone")),
-            field("role", Reply::bulk(b"master")),
-            field("modules", Reply::Array(Vec::new())),
-        ]))
+        Ok(introduction(turn.caller))
+    }
+
+    /// The binary protocol's Hello: database, user, password and name, of which empty ones change nothing. Nothing is
+    /// changed unless all of it is right.
+    pub fn greet<H: Host>(&mut self, caller: &mut Caller, args: Args<'_>, now: Now, host: &mut H) -> Handled<'static> {
+        let words = [1, 2, 3, 4].map(|index| args.get(index).unwrap_or_default());
+        let turn = &mut Turn { caller, now, host, attempt: 0 };
+        match self.greet_with(turn, words) {
+            Ok(()) => Handled { executed: Executed::Ran, reply: introduction(turn.caller) },
+            Err(error) => Handled { executed: Executed::Refused, reply: Reply::Error(error) },
+        }
+    }
+
+    fn greet_with<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        [db, user, password, name]: [&[u8]; 4],
+    ) -> Result<(), CommandError> {
+        if turn.caller.transaction.is_some() {
+            return Err(CommandError::NotInTransaction);
+        }
+        let db = self.database_index(parse_integer(db).ok_or(CommandError::InvalidDb)?)?;
+        if !is_plain_name(name) {
+            return Err(CommandError::ClientName);
+        }
+        match (user, password) {
+            (b"", b"") => {}
+            (b"", _) if self.settings.requirepass.is_none() => return Err(CommandError::AuthWithoutPassword),
+            (b"", password) => self.log_in(turn, DEFAULT_USER, password)?,
+            (user, password) => self.log_in(turn, user, password)?,
+        }
+        if self.requires_password() && !turn.caller.authenticated {
+            return Err(CommandError::NoAuth);
+        }
+        turn.caller.db = db;
+        if !name.is_empty() {
+            turn.caller.set_name(name);
+        }
+        Ok(())
     }
 
     pub(super) fn select<H: Host>(
@@ -102,7 +136,9 @@ impl Engine {
         let caller = &mut *turn.caller;
         caller.transaction = None;
         caller.db = 0;
-        caller.resp = 2;
+        if caller.resp != Caller::NO_RESP {
+            caller.resp = 2;
+        }
         caller.replies = ReplyMode::On;
         caller.no_evict = false;
         caller.no_touch = false;
@@ -120,6 +156,20 @@ impl Engine {
         turn.caller.closing = true;
         Reply::OK
     }
+}
+
+/// What HELLO answers.
+fn introduction(caller: &Caller) -> Reply<'static> {
+    let field = |name: &'static str, value| (Reply::bulk(name.as_bytes()), value);
+    Reply::Map(vec![
+        field("server", Reply::bulk(b"redis")),
+        field("version", Reply::bulk(REDIS_VERSION.as_bytes())),
+        field("proto", Reply::Integer(caller.resp.into())),
+        field("id", Reply::Integer(caller.id.0 as i64)),
+        field("mode", Reply::bulk(b"standalone")),
+        field("role", Reply::bulk(b"master")),
+        field("modules", Reply::Array(Vec::new())),
+    ])
 }
 
 /// Compares without telling by its duration how much was right.

@@ -157,6 +157,11 @@ fn queues(caller: &Caller, spec: &Spec) -> bool {
 }
 
 fn queue(caller: &mut Caller, spec: &'static Spec, request: &Request<'_>) -> Reply<'static> {
+    if let Some(queued) = caller.transaction.as_ref().map(|transaction| transaction.queue.len())
+        && let Err(error) = caller.check_entries(queued + 2)
+    {
+        return refuse(caller, error);
+    }
     if let Some(transaction) = caller.transaction.as_mut() {
         // An aborted transaction never runs, so that its commands need no memory.
         if !transaction.aborted {

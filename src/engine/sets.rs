@@ -154,6 +154,7 @@ impl Engine {
         };
         let Some(set) = set.filter(|_| count > 0) else { return Ok(empty_set()) };
         let count = usize::try_from(count).unwrap_or(usize::MAX);
+        turn.caller.check_entries(count.min(set.len()))?;
         if count < set.len()
             && let Some(draw) = Draw::new(set, count, rng.fork(), rules)
         {

@@ -4,5 +4,6 @@
 //! Deliberately unknown here: sockets, sessions, what a command means.
 
 pub mod resp;
+pub mod sbe;
 
 pub use crate::reply::ProtocolError;

@@ -11,6 +11,7 @@ use crate::engine::{Caller, ClientId, SubscriberId};
 use crate::error::{Error, Exit};
 use crate::limits::ACCEPTS_PER_WAKE;
 use crate::protocol::resp::reply::encode;
+use crate::protocol::sbe::Form;
 use crate::reply::{CommandError, Reply};
 use crate::transport::{Link, Peer, RingDoor, Stream, TcpDoor, UnixDoor};
 
@@ -167,6 +168,7 @@ impl Shared {
         inner.table.stats.connections += 1;
         let id = inner.table.next_client_id();
         let now_ms = inner.table.now.unix_us / 1000;
+        let undecided = !matches!(peer, Peer::Tcp { .. }) || inner.table.settings.sbe();
         let place = inner.table.sessions.vacant_entry();
         let subscriber = SubscriberId(place.key() as u32);
         let mut caller = Caller::new(id, subscriber);
@@ -179,6 +181,8 @@ impl Shared {
             subscriber,
             caller: Some(caller),
             resp: 2,
+            undecided,
+            form: Form::Plain,
             subscribed: false,
             monitor: false,
             decoder: Default::default(),

@@ -7,6 +7,7 @@
 
 pub mod config;
 mod cron;
+mod dialect;
 mod durations;
 mod files;
 mod hot;
@@ -25,6 +26,7 @@ mod stats;
 mod table;
 mod turn;
 mod wait;
+mod window;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -41,7 +43,7 @@ pub use config::Config;
 pub use stats::{Allocator, AllocatorFigures};
 
 use table::Table;
-use turn::Window;
+use window::Window;
 
 /// What all tasks of the engine thread share.
 struct Shared {

@@ -11,6 +11,7 @@ use crate::engine::{Caller, ClientFacts, ClientId, SubscriberId};
 use crate::limits::STREAM_STRINGS_PER_PIECE;
 use crate::protocol::resp::Decoder;
 use crate::protocol::resp::reply::Streamed;
+use crate::protocol::sbe::{self, Form};
 use crate::transport::{Link, Peer};
 
 use super::outbox::{Flushed, Outbox};
@@ -21,8 +22,12 @@ pub(super) struct Session {
     pub(super) subscriber: SubscriberId,
     /// Away while its own turn runs.
     pub(super) caller: Option<Caller>,
-    /// RESP version its pushes are encoded in; follows the caller's at the end of each command.
+    /// RESP version its pushes are encoded in, or [`Caller::NO_RESP`]; follows the caller's at the end of each command.
     pub(super) resp: u8,
+    /// Its first bytes have not told yet whether it speaks SBE.
+    pub(super) undecided: bool,
+    /// How the SBE request under way is answered.
+    pub(super) form: Form,
     /// True while anything is joined: decides the class of its output limits.
     pub(super) subscribed: bool,
     /// Watches the commands of all (MONITOR).
@@ -56,9 +61,24 @@ pub(super) struct Session {
 
 /// A reply that is told piece by piece.
 pub(super) struct Telling {
-    pub(super) reply: Streamed,
+    pub(super) reply: Told,
     /// What was pushed meanwhile and comes after it.
     pub(super) behind: Outbox,
+}
+
+/// The same in either protocol.
+pub(super) enum Told {
+    Resp(Streamed),
+    Sbe(sbe::reply::Streamed),
+}
+
+impl Told {
+    fn advance(&mut self, strings: usize, outbox: &mut Outbox) -> bool {
+        match self {
+            Told::Resp(streamed) => streamed.advance(strings, outbox),
+            Told::Sbe(streamed) => streamed.advance(strings, outbox),
+        }
+    }
 }
 
 /// Where a session stands.

@@ -1,7 +1,7 @@
 //! All sessions, and the engine's window to them: the table implements [`Host`].
 //!
 //! Invariant: a push never removes a session. One that cannot take it is marked, and swept after the turn.
-//! Invariant: a frame is encoded at most once per RESP version and publication.
+//! Invariant: a frame is encoded at most once per protocol version and publication.
 
 use bytes::Bytes;
 use slab::Slab;
@@ -12,6 +12,7 @@ use crate::engine::{SubscriberId, Taken};
 use crate::limits::{BUFFER_POOL_MAX, FRAME_SHARED_BYTES, OUTBOX_BUFFER_BYTES};
 use crate::protocol::resp::Output;
 use crate::protocol::resp::reply::push as push_frame;
+use crate::protocol::sbe;
 use crate::reply::{CommandError, Push};
 
 use super::config::rewrite;
@@ -71,7 +72,7 @@ struct Running {
 /// The command being executed, as far as others ask about it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RunningCommand {
-    /// RESP version of its reply.
+    /// RESP version of its reply, or [`Caller::NO_RESP`].
     pub(super) resp: u8,
     pub(super) spec: Option<&'static Spec>,
     /// Bytes of the requests that were read together with it, itself included.
@@ -82,11 +83,11 @@ pub(super) struct RunningCommand {
     pub(super) executed: u64,
 }
 
-/// One publication's frame, per RESP version.
+/// One publication's frame, per protocol version.
 #[derive(Default)]
 struct Frames {
     serial: u64,
-    versions: [Frame; 2],
+    versions: [Frame; 3],
 }
 
 #[derive(Default)]
@@ -259,11 +260,13 @@ impl Table {
         Bytes::from([head.as_bytes(), words, b"\r\n"].concat())
     }
 
-    /// Hands a line to one monitor; its own commands are shown after their replies.
+    /// Hands a line to one monitor, as it would any push.
     fn show_line(&mut self, monitor: SubscriberId, line: &Bytes) {
-        let append = |outbox: &mut Outbox| match line.len() >= FRAME_SHARED_BYTES {
-            true => outbox.shared(line.clone()),
-            false => outbox.extend(line),
+        let resp = self.sessions.get(monitor.0 as usize).map_or(2, |session| session.resp);
+        let append = |outbox: &mut Outbox| match (resp, line.len() >= FRAME_SHARED_BYTES) {
+            (Caller::NO_RESP, _) => sbe::reply::monitored(&line[1..line.len() - 2], outbox),
+            (_, true) => outbox.shared(line.clone()),
+            (_, false) => outbox.extend(line),
         };
         if self.running.as_ref().is_some_and(|running| running.subscriber == monitor) {
             return append(&mut self.own);
@@ -315,7 +318,7 @@ impl Table {
 }
 
 impl Frames {
-    /// The frame of a push in one RESP version, encoded if this is the first time it is asked for.
+    /// The frame of a push in one RESP version or in SBE, encoded if this is the first time it is asked for.
     fn of(&mut self, push: &Push<'_>, version: u8) -> &mut Frame {
         if self.serial != push.frame {
             self.serial = push.frame;
@@ -324,9 +327,17 @@ impl Frames {
                 frame.shared = None;
             }
         }
-        let frame = &mut self.versions[usize::from(version == 3)];
+        let place = match version {
+            3 => 1,
+            Caller::NO_RESP => 2,
+            _ => 0,
+        };
+        let frame = &mut self.versions[place];
         if frame.bytes.is_empty() && frame.shared.is_none() {
-            push_frame(&push.kind, version, &mut frame.bytes);
+            match version {
+                Caller::NO_RESP => sbe::reply::push(&push.kind, &mut frame.bytes),
+                version => push_frame(&push.kind, version, &mut frame.bytes),
+            }
             if frame.bytes.len() >= FRAME_SHARED_BYTES {
                 frame.shared = Some(Bytes::from(std::mem::take(&mut frame.bytes)));
             }

@@ -1,47 +1,31 @@
 //! The middle of the server: a window of requests is decoded, executed and answered, without an `await`.
 //!
-//! Invariant: replies stand in the order of their requests, and a push to the caller's own session right after the
-//! reply of the command that caused it, before the next command runs.
+//! Invariant: replies stand in the order of their requests, and a push to the caller's own session beside the reply of
+//! the command that caused it, before the next command runs: behind the reply in RESP, before it in SBE.
 //! Invariant: while a command is worked off slice by slice the session executes no other.
 
 use std::time::{Duration, Instant};
 
-use crate::command::{Args, CommandId, Flags, OwnedArgs, Request, Span, Spec};
+use crate::command::{Args, CommandId, Flags, Request, Spec};
 use crate::engine::{Caller, Engine, Executed, Handled, Now, SubscriberId, Took};
-use crate::limits::{OUTBOX_PAUSE_BYTES, TURN_COMMANDS_MAX, TURN_US_MAX};
+use crate::limits::{
+    FRAME_BYTES_MAX, OUTBOX_PAUSE_BYTES, READ_BYTES_MAX, TURN_COMMANDS_MAX, TURN_US_MAX,
+    UNAUTHENTICATED_FRAME_BYTES_MAX,
+};
 use crate::protocol::ProtocolError;
-use crate::protocol::resp::reply::{Streamed, encode, protocol_error};
-use crate::protocol::resp::{Decoded, Decoder, Limits};
-use crate::reply::{CommandError, Reply};
+use crate::protocol::resp::{Decoder, Limits};
+use crate::protocol::sbe::{self, Form, Selected, Tree};
+use crate::reply::Reply;
 
+use super::dialect::Dialect;
 use super::meter::Meter;
 use super::outbox::Outbox;
 use super::session::{State, Telling};
 use super::table::{RunningCommand, Table};
+use super::window::Window;
 
 /// Bytes of a request whose decoding takes as long as a look at the clock.
 const DECODED_BYTES_MIN: usize = 1024;
-
-/// Requests decoded together, and the memory for them, lent from turn to turn.
-#[derive(Default)]
-pub(super) struct Window {
-    spans: Vec<Span>,
-    requests: Vec<Entry>,
-    /// Where the first request begins that is not complete.
-    start: usize,
-    /// Decoding stopped before the bytes did.
-    ended_early: bool,
-}
-
-/// One decoded request: its spans are `first..last` of the window's, and its bytes end at `end`.
-struct Entry {
-    first: usize,
-    last: usize,
-    end: usize,
-    /// An inline request whose quoting had to be undone.
-    unquoted: Option<OwnedArgs>,
-    spec: Result<&'static Spec, CommandError>,
-}
 
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +66,7 @@ pub(super) fn turn(engine: &mut Engine, table: &mut Table, window: &mut Window, 
         let session = run.table.sessions.get_mut(subscriber.0 as usize);
         let mut decoder = session.map(|session| std::mem::take(&mut session.decoder)).unwrap_or_default();
         let end = run.windows(&mut decoder, window, bytes);
+        window.release();
         if let Some(session) = run.table.sessions.get_mut(subscriber.0 as usize) {
             session.decoder = decoder;
         }
@@ -105,13 +90,15 @@ fn run<R>(
     body: impl FnOnce(&mut Run<'_>) -> R,
 ) -> Option<R> {
     let (caller, outbox) = table.begin_turn(subscriber)?;
-    let working = table.sessions.get_mut(subscriber.0 as usize)?.working.take();
+    let session = table.sessions.get_mut(subscriber.0 as usize)?;
+    let (working, form) = (session.working.take(), session.form);
     let mut run = Run {
         engine,
         table,
         caller,
         outbox,
         working,
+        form,
         telling: None,
         subscriber,
         inbox_bytes,
@@ -122,13 +109,14 @@ fn run<R>(
     };
     let result = body(&mut run);
     run.meter.settle(&mut run.table.stats);
-    let Run { table, caller, outbox, working, telling, last, .. } = run;
+    let Run { table, caller, outbox, working, form, telling, last, .. } = run;
     let closing = caller.closing;
     let unsent = outbox.bytes();
     let executed = table.executed_in_turn();
     table.end_turn(subscriber, caller, outbox);
     if let Some(session) = table.sessions.get_mut(subscriber.0 as usize) {
         session.working = working;
+        session.form = form;
         session.telling = telling;
         session.commands += executed;
         session.active_ms = table.now.unix_us / 1000;
@@ -152,6 +140,8 @@ struct Run<'r> {
     outbox: Outbox,
     /// How long the command under way, which ends this turn, has run so far.
     working: Option<Duration>,
+    /// How the SBE request under way is answered.
+    form: Form,
     /// The long reply that ends this turn.
     telling: Option<Box<Telling>>,
     subscriber: SubscriberId,
@@ -167,17 +157,20 @@ struct Run<'r> {
 
 impl Run<'_> {
     fn windows(&mut self, decoder: &mut Decoder, window: &mut Window, bytes: &[u8]) -> TurnEnd {
-        let mut consumed = 0;
+        let Some(mut consumed) = self.open(bytes) else { return TurnEnd { consumed: 0, more: false } };
         loop {
-            let broken = window.fill(decoder, bytes, consumed, &self.limits());
+            let broken = match self.dialect() {
+                Dialect::Resp(_) => window.fill(decoder, bytes, consumed, &self.limits()),
+                Dialect::Sbe(_) => window.fill_frames(bytes, consumed, &self.limits(), self.frame_bytes_max()),
+            };
             // Decoding is nobody's time; of one small request it is not worth a look at the clock.
-            if window.requests.len() > 1 || window.start - consumed > DECODED_BYTES_MIN {
+            if window.len() > 1 || window.start() - consumed > DECODED_BYTES_MIN {
                 self.meter.skip(&mut self.table.stats);
             }
-            for at in 0..window.requests.len() {
+            for at in 0..window.len() {
                 let stop = self.request(window, bytes, at);
                 if stop != Some(Stop::Paused) {
-                    consumed = window.requests[at].end;
+                    consumed = window.end_of(at);
                 }
                 match stop {
                     None => {}
@@ -194,10 +187,32 @@ impl Run<'_> {
                     self.refuse_framing(error);
                     return TurnEnd { consumed: bytes.len(), more: false };
                 }
-                None if window.ended_early => {}
-                None => return TurnEnd { consumed: window.start, more: false },
+                None if window.ended_early() => {}
+                None => return TurnEnd { consumed: window.start(), more: false },
             }
         }
+    }
+
+    /// Where the first request begins, once it is known in which protocol; none while it is not.
+    fn open(&mut self, bytes: &[u8]) -> Option<usize> {
+        let session = self.table.sessions.get_mut(self.subscriber.0 as usize)?;
+        if !session.undecided {
+            return Some(0);
+        }
+        let selected = sbe::select(bytes);
+        session.undecided = selected == Selected::Undecided;
+        match selected {
+            Selected::Undecided => None,
+            Selected::Resp => Some(0),
+            Selected::Sbe => {
+                self.caller.resp = Caller::NO_RESP;
+                Some(sbe::MAGIC.len())
+            }
+        }
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::of(self.caller.resp, self.form)
     }
 
     /// Executes one request of the window; `Some` says why the next one must wait.
@@ -206,6 +221,10 @@ impl Run<'_> {
         if self.is_paused(&request) {
             self.hold_back();
             return Some(Stop::Paused);
+        }
+        if let Some(form) = window.form(at) {
+            self.form = form;
+            self.caller.entries_max = form.entries_max();
         }
         self.run(&request);
         self.commands += 1;
@@ -229,21 +248,34 @@ impl Run<'_> {
         let together = self.table.measures_together;
         let begun = counted.map(|spec| self.meter.begin(spec, words, together, &mut self.table.stats));
         self.table.set_running(self.running(request));
-        let Handled { executed, reply } = self.engine.handle(&mut self.caller, request, now, self.table);
+        let Handled { executed, reply } = match self.dialect() {
+            Dialect::Sbe(Form::Greeting) if request.spec.is_ok() => {
+                self.engine.greet(&mut self.caller, request.args, now, self.table)
+            }
+            _ => self.engine.handle(&mut self.caller, request, now, self.table),
+        };
         if let Some(spec) = counted {
             book(self.table, spec, executed, &reply);
         }
         count_error(self.table, &reply);
         if let (Reply::Pending, Some(begun)) = (&reply, begun) {
             self.working = Some(begun.elapsed());
+            // What happened so far is told now: another session's turn may come before the answer.
+            self.outbox.append(&mut self.table.own);
             self.meter.skip(&mut self.table.stats);
             return;
         }
         let silent = self.caller.replies.is_silent();
-        let has_queue = matches!(reply, Reply::Exec(_));
-        self.telling = answer(reply, silent, self.caller.resp, &mut self.outbox);
-        if has_queue {
-            self.run_queue(now, silent);
+        let (has_queue, dialect) = (matches!(reply, Reply::Exec(_)), Dialect::of(self.caller.resp, self.form));
+        if let (Dialect::Sbe(_), &Reply::Exec(count)) = (dialect, &reply) {
+            drop(reply);
+            self.run_queue_into_tree(count, now, silent);
+        } else {
+            dialect.push_before(&mut self.table.own, &mut self.outbox);
+            self.telling = dialect.answer(reply, silent, &mut self.outbox);
+            if has_queue {
+                self.run_queue(now, silent);
+            }
         }
         match (executed, counted, begun) {
             (Executed::Ran, Some(spec), Some(begun)) => {
@@ -252,7 +284,9 @@ impl Run<'_> {
                     true => Some(self.meter.end_outer(spec, begun, stats)),
                     false => self.meter.end(spec, stats),
                 };
-                self.note(spec, request.args, took);
+                // Hello is not shown by its words, for one of them is the password.
+                let shown = if self.form == Form::Greeting { 1 } else { usize::MAX };
+                self.note(spec, request.args.first(shown), took);
             }
             _ => self.meter.skip(&mut self.table.stats),
         }
@@ -281,7 +315,9 @@ impl Run<'_> {
             if let Some((spec, args, reply)) = self.engine.go_on(&mut self.caller, self.table.now, self.table) {
                 self.table.stats.command(spec.counted_as().id).failed += u64::from(matches!(reply, Reply::Error(_)));
                 count_error(self.table, &reply);
-                self.telling = answer(reply, silent, self.caller.resp, &mut self.outbox);
+                let dialect = Dialect::of(self.caller.resp, self.form);
+                dialect.push_before(&mut self.table.own, &mut self.outbox);
+                self.telling = dialect.answer(reply, silent, &mut self.outbox);
                 break (spec.counted_as(), args);
             }
             if self.started.elapsed().as_micros() as u64 >= TURN_US_MAX {
@@ -304,22 +340,46 @@ impl Run<'_> {
 
     fn run_queue(&mut self, now: Now, silent: bool) {
         self.meter.skip(&mut self.table.stats);
-        loop {
-            let together = self.table.measures_together;
-            if let Some((spec, words)) = self.caller.next_queued() {
-                self.meter.begin(spec.counted_as(), words, together, &mut self.table.stats);
-            }
-            let Some((spec, args, reply)) = self.engine.exec_next(&mut self.caller, now, self.table) else { return };
-            let spec = spec.counted_as();
-            book(self.table, spec, Executed::Ran, &reply);
-            count_error(self.table, &reply);
+        while self.run_queued(now, |reply, resp, outbox| {
             if !silent {
-                encode(&reply, self.caller.resp, &mut self.outbox);
+                Dialect::Resp(resp).encode(reply, outbox);
             }
-            drop(reply);
-            let took = self.meter.end(spec, &mut self.table.stats);
-            self.note(spec, args.as_args(), took);
+        }) {}
+    }
+
+    /// The same where all replies are one frame: each may take the room that the others surely leave.
+    fn run_queue_into_tree(&mut self, count: usize, now: Now, silent: bool) {
+        self.meter.skip(&mut self.table.stats);
+        let mut tree = Tree::new(sbe::ENTRIES_MAX);
+        tree.list(count);
+        for behind in (0..count).rev() {
+            let room = tree.room() - behind;
+            self.caller.entries_max = room.saturating_sub(1) as u32;
+            self.run_queued(now, |reply, _, _| tree.push_within(reply, room));
         }
+        // The last call ends the transaction.
+        self.run_queued(now, |_, _, _| {});
+        self.outbox.append(&mut self.table.own);
+        if !silent {
+            tree.send(&mut self.outbox);
+        }
+    }
+
+    /// Runs the next command of a transaction and hands on its reply; false when there was none.
+    fn run_queued(&mut self, now: Now, take: impl FnOnce(&Reply<'_>, u8, &mut Outbox)) -> bool {
+        let together = self.table.measures_together;
+        if let Some((spec, words)) = self.caller.next_queued() {
+            self.meter.begin(spec.counted_as(), words, together, &mut self.table.stats);
+        }
+        let Some((spec, args, reply)) = self.engine.exec_next(&mut self.caller, now, self.table) else { return false };
+        let spec = spec.counted_as();
+        book(self.table, spec, Executed::Ran, &reply);
+        count_error(self.table, &reply);
+        take(&reply, self.caller.resp, &mut self.outbox);
+        drop(reply);
+        let took = self.meter.end(spec, &mut self.table.stats);
+        self.note(spec, args.as_args(), took);
+        true
     }
 
     /// Tells the engine how long a command took, when that is known.
@@ -347,7 +407,7 @@ impl Run<'_> {
     fn refuse_framing(&mut self, error: ProtocolError) {
         if error.text().is_some() {
             self.table.stats.count_error(error.code());
-            protocol_error(error, &mut self.outbox);
+            self.dialect().refuse_framing(error, &mut self.outbox);
         }
         self.caller.closing = true;
     }
@@ -369,72 +429,20 @@ impl Run<'_> {
         request.spec.as_ref().is_ok_and(|spec| self.caller.runs(spec, writes))
     }
 
+    /// Bytes of the longest frame: with what follows it in one read it is within the limit of what may wait.
+    fn frame_bytes_max(&self) -> u32 {
+        if !self.caller.authenticated {
+            return UNAUTHENTICATED_FRAME_BYTES_MAX;
+        }
+        let waiting_max = self.table.settings.query_buffer_limit() - READ_BYTES_MAX;
+        u32::try_from(waiting_max).map_or(FRAME_BYTES_MAX, |bytes| bytes.min(FRAME_BYTES_MAX))
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             bulk_bytes_max: self.table.settings.proto_max_bulk_len(),
             before_login: !self.caller.authenticated,
             ..Limits::default()
-        }
-    }
-}
-
-impl Window {
-    /// Decodes up to a window of requests from `from` on. An error is returned for after they were executed.
-    fn fill(&mut self, decoder: &mut Decoder, bytes: &[u8], from: usize, limits: &Limits) -> Option<ProtocolError> {
-        self.spans.clear();
-        self.requests.clear();
-        self.ended_early = false;
-        self.start = bytes.len();
-        let mut at = from;
-        while at < bytes.len() {
-            let first = self.spans.len();
-            let (end, unquoted) = match decoder.decode(bytes, at, limits, &mut self.spans) {
-                Ok(Decoded::Request { end, .. }) => (end, None),
-                Ok(Decoded::Inline { end, args }) => (end, Some(args)),
-                Ok(Decoded::Incomplete { start }) => {
-                    self.start = start;
-                    return None;
-                }
-                Err(error) => return Some(error),
-            };
-            let last = self.spans.len();
-            let args = unquoted.as_ref().map_or(Args::new(bytes, &self.spans[first..last]), OwnedArgs::as_args);
-            let spec = Request::resolve(args).spec;
-            // AUTH, HELLO, RESET and QUIT change how the next request is read.
-            let turns = spec.as_ref().is_ok_and(|spec| spec.flags.contains(Flags::NO_AUTH));
-            self.requests.push(Entry { first, last, end, unquoted, spec });
-            at = end;
-            if turns || self.requests.len() == TURN_COMMANDS_MAX {
-                self.ended_early = true;
-                return None;
-            }
-        }
-        None
-    }
-
-    fn request<'w>(&'w self, bytes: &'w [u8], at: usize) -> Request<'w> {
-        let entry = &self.requests[at];
-        let args = match &entry.unquoted {
-            Some(owned) => owned.as_args(),
-            None => Args::new(bytes, &self.spans[entry.first..entry.last]),
-        };
-        Request { args, spec: entry.spec.clone() }
-    }
-}
-
-/// Writes a reply, or begins to tell one that is long.
-fn answer(reply: Reply<'_>, silent: bool, resp: u8, outbox: &mut Outbox) -> Option<Box<Telling>> {
-    match reply.into_stream() {
-        Ok(_) if silent => None,
-        Ok((collection, pieces)) => {
-            let reply = Streamed::new(collection, pieces, resp);
-            Some(Box::new(Telling { reply, behind: Outbox::default() }))
-        }
-        Err(reply) => {
-            if !silent || matches!(reply, Reply::Confirmations(_)) {
-                encode(&reply, resp, outbox);
-            }
-            None
         }
     }
 }

@@ -9,15 +9,10 @@ use crate::wire::Value;
 pub fn tests(suite: &mut Suite) {
     tests!(suite, on_every_socket, Need::Nothing;
         ping_and_echo_give_back_bytes,
-        hello_switches_the_protocol_and_describes_the_server,
-        hello_checks_its_options,
         auth_without_a_password_is_refused,
-        reset_forgets_everything,
-        quit_says_ok_and_closes,
         client_names_are_kept_and_checked,
         client_info_and_list_describe_connections,
         client_kill_ends_chosen_connections,
-        client_reply_modes_silence_answers,
         client_pause_holds_writes_back,
         unknown_commands_are_named_with_their_arguments,
         command_describes_the_table,
@@ -30,7 +25,20 @@ pub fn tests(suite: &mut Suite) {
         debug_does_what_tests_need,
         helps_of_containers_answer_lines,
     );
-    tests!(suite, on_every_socket, Need::Goblin; hello_reply_is_exact, tracking_is_refused, version_is_told_as_clients_parse_it);
+    tests!(suite, on_every_resp_socket, Need::Nothing;
+        hello_switches_the_protocol_and_describes_the_server,
+        hello_checks_its_options,
+        reset_forgets_everything,
+        quit_says_ok_and_closes,
+        client_reply_modes_silence_answers,
+    );
+    tests!(suite, on_every_socket, Need::Goblin;
+        tracking_is_refused,
+    );
+    tests!(suite, on_every_resp_socket, Need::Goblin;
+        hello_reply_is_exact,
+        version_is_told_as_clients_parse_it,
+    );
     tests!(suite, with_server, Need::Nothing; refused_passwords_are_counted);
     tests!(suite, plain, Need::Nothing;
         a_password_guards_everything_but_the_handshake,

@@ -13,6 +13,9 @@ pub fn tests(suite: &mut Suite) {
 
 fn examples_answer_what_their_specs_promise(talk: &mut Talk) {
     for spec in SPECS.iter().filter(|spec| spec.name != "shutdown") {
+        if spec.name == "hello" && talk.resp() == 0 {
+            continue;
+        }
         talk.on('Z').ask("FLUSHALL");
         for example in spec.examples {
             if example.varies {

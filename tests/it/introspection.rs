@@ -12,12 +12,10 @@ use crate::wire::{Connection, Value, shown as shown_bytes};
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
     tests!(suite, on_every_road, Need::Nothing;
-        monitors_see_what_ran_and_no_secret,
         a_monitor_sees_its_own_commands_after_their_replies,
         a_monitor_may_not_touch_keys,
         reset_ends_a_monitor,
         monitor_is_refused_in_a_transaction,
-        the_slow_log_keeps_commands_and_no_secret,
         the_slow_log_is_bounded_and_can_be_emptied,
         slow_log_requests_are_checked,
         spikes_of_latency_are_kept_by_event,
@@ -27,6 +25,10 @@ pub fn tests(suite: &mut Suite) {
         lists_of_commands_are_filtered,
         a_server_without_a_file_rewrites_none,
     );
+    tests!(suite, on_every_resp_road, Need::Nothing;
+        monitors_see_what_ran_and_no_secret,
+        the_slow_log_keeps_commands_and_no_secret,
+    );
     tests!(suite, on_every_socket, Need::Nothing;
         a_monitor_shows_in_the_list_of_clients,
         durations_are_counted_in_doubling_steps,
@@ -35,7 +37,9 @@ pub fn tests(suite: &mut Suite) {
         commands_inside_exec_have_times_of_their_own,
     );
     tests!(suite, on_every_road, Need::Goblin; lolwut_tells_the_version);
-    tests!(suite, on_every_socket, Need::Goblin; memory_stats_add_up);
+    tests!(suite, on_every_resp_socket, Need::Goblin;
+        memory_stats_add_up,
+    );
     let reference = Program::reference().map(|_| ()).ok_or("no redis-server 8.2.3 is here".to_owned());
     tests!(suite, plain, Need::Present(reference); the_same_lines_get_the_bytes_of_redis);
     tests!(suite, plain, Need::Goblin;

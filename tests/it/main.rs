@@ -3,8 +3,10 @@
 //! `cargo test --test it NAME` runs the tests whose names contain NAME. A test that needs something absent here (a
 //! client library, a reference server) reports itself as ignored; `GOBLIN_PEERS=required` makes that a failure.
 
-// A raw RESP client.
+// A raw client of RESP or SBE.
 mod wire;
+// Frames of SBE, made and read by hand.
+mod sbe_wire;
 // The server fixture and the ways to reach it.
 mod road;
 // Sessions over rings.
@@ -70,6 +72,8 @@ mod waiting;
 mod process;
 // Publish and subscribe.
 mod pubsub;
+// The binary protocol.
+mod sbe;
 // SADD to SSCAN.
 mod sets;
 // Completions and manual pages.
@@ -116,6 +120,7 @@ fn main() -> ExitCode {
     pubsub::tests(&mut suite);
     reconnect::tests(&mut suite);
     ring::tests(&mut suite);
+    sbe::tests(&mut suite);
     sets::tests(&mut suite);
     shells::tests(&mut suite);
     streams::tests(&mut suite);

@@ -7,7 +7,7 @@ use crate::wire::{frame, shown};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
-    tests!(suite, on_every_road, Need::Nothing;
+    tests!(suite, on_every_resp_road, Need::Nothing;
         inline_commands_split_like_a_shell,
         empty_requests_are_ignored,
         pipelined_requests_are_answered_in_order,
@@ -68,7 +68,7 @@ fn every_cut_of_every_frame_gives_the_same_answer(server: &Server) {
         b"*0\r\n\r\n*2\r\n$4\r\nECHO\r\n$12\r\n*1\r\n$4\r\nPING\r\n",
         b"*5\r\n$4\r\nMSET\r\n$1\r\na\r\n$1\r\n1\r\n$2\r\nbb\r\n$2\r\n22\r\n*2\r\n$4\r\nMGET\r\n$1\r\na\r\n",
     ];
-    for road in Road::SOCKETS {
+    for road in Road::RESP_SOCKETS {
         for request in requests {
             let mut connection = road.connect(server);
             let answer_to = |connection: &mut crate::wire::Connection| {

@@ -373,6 +373,9 @@ pub enum Road {
     TcpResp3,
     UnixResp2,
     UnixResp3,
+    /// SBE, every request as Call.
+    TcpSbe,
+    UnixSbe,
     /// No server: the engine in this process.
     InsideResp2,
     InsideResp3,
@@ -383,7 +386,11 @@ pub enum Road {
 
 impl Road {
     /// Every road to a server.
-    pub const SOCKETS: [Road; 4] = [Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3];
+    pub const SOCKETS: [Road; 6] =
+        [Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3, Road::TcpSbe, Road::UnixSbe];
+
+    /// Those that speak RESP.
+    pub const RESP_SOCKETS: [Road; 4] = [Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3];
 
     /// The roads over shared memory.
     pub const RINGS: [Road; 2] = [Road::RingResp2, Road::RingResp3];
@@ -398,6 +405,8 @@ impl Road {
             Road::TcpResp3 => "tcp_resp3",
             Road::UnixResp2 => "unix_resp2",
             Road::UnixResp3 => "unix_resp3",
+            Road::TcpSbe => "tcp_sbe",
+            Road::UnixSbe => "unix_sbe",
             Road::InsideResp2 => "inside_resp2",
             Road::InsideResp3 => "inside_resp3",
             Road::RingResp2 => "ring_resp2",
@@ -405,9 +414,10 @@ impl Road {
         }
     }
 
-    /// RESP version, 2 or 3.
+    /// RESP version, 2 or 3; 0 for SBE.
     pub fn resp(self) -> u8 {
         match self {
+            Road::TcpSbe | Road::UnixSbe => 0,
             Road::TcpResp2 | Road::UnixResp2 | Road::InsideResp2 | Road::RingResp2 => 2,
             Road::TcpResp3 | Road::UnixResp3 | Road::InsideResp3 | Road::RingResp3 => 3,
         }
@@ -416,13 +426,21 @@ impl Road {
     /// A new connection in this road's protocol.
     pub fn connect(self, server: &Server) -> Connection {
         self.greet(match self {
-            Road::UnixResp2 | Road::UnixResp3 => server.connect_unix(),
+            Road::UnixResp2 | Road::UnixResp3 | Road::UnixSbe => server.connect_unix(),
             Road::RingResp2 | Road::RingResp3 => server.connect_ring(),
             _ => server.connect(),
         })
     }
 
+    /// A server of its own for this road.
+    pub fn start(self) -> Server {
+        if self == Road::TcpSbe { Server::with(&["--sbe"]) } else { Server::start() }
+    }
+
     fn greet(self, mut connection: Connection) -> Connection {
+        if self.resp() == 0 {
+            return connection.into_sbe();
+        }
         if self.resp() == 3 {
             connection.ask("HELLO 3");
         }

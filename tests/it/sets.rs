@@ -24,8 +24,10 @@ pub fn tests(suite: &mut Suite) {
         encodings_follow_the_thresholds,
         encodings_do_not_depend_on_how_members_came,
         members_may_be_any_bytes,
-        set_replies_are_sets_in_resp3,
         arity_is_checked_before_the_key,
+    );
+    tests!(suite, on_every_resp_road, Need::Nothing;
+        set_replies_are_sets_in_resp3,
     );
 }
 

@@ -57,8 +57,7 @@ impl Suite {
     /// A transcript that needs a process: once on each road to a server, each time on one of its own.
     pub fn on_every_socket(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
         for road in Road::SOCKETS {
-            let name = format!("{name}::{}", road.name());
-            self.plain(module, &name, need.clone(), move || test(&mut Talk::new(Arc::new(Server::start()), road)));
+            self.on_socket(road, module, name, need.clone(), test);
         }
     }
 
@@ -68,6 +67,29 @@ impl Suite {
             let name = format!("{name}::{}", road.name());
             self.plain(module, &name, need.clone(), move || test(&mut Talk::new(Arc::new(Server::with_rings()), road)));
         }
+    }
+
+    /// A transcript about RESP's own bytes or words: once on each road that speaks it.
+    pub fn on_every_resp_road(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
+        self.on_every_resp_socket(module, name, need, test);
+        for road in Road::INSIDE {
+            let name = format!("{name}::{}", road.name());
+            self.plain(module, &name, Need::Goblin, move || test(&mut Talk::inside(road)));
+        }
+    }
+
+    /// The same for a transcript that needs a process.
+    pub fn on_every_resp_socket(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
+        for road in Road::RESP_SOCKETS {
+            self.on_socket(road, module, name, need.clone(), test);
+        }
+    }
+
+    fn on_socket(&mut self, road: Road, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
+        let name = format!("{name}::{}", road.name());
+        // No other server speaks SBE.
+        let need = if road.resp() == 0 && need == Need::Nothing { Need::Goblin } else { need };
+        self.plain(module, &name, need, move || test(&mut Talk::new(Arc::new(road.start()), road)));
     }
 
     /// A test that asks for one server with default settings.

@@ -17,10 +17,12 @@ pub fn tests(suite: &mut Suite) {
         a_key_due_before_it_was_watched_counts_as_absent,
         debug_finds_out_about_its_subcommands_inside_exec,
         unwatch_discard_and_exec_forget_watches,
+        a_closed_connection_runs_nothing,
+    );
+    tests!(suite, on_every_resp_road, Need::Nothing;
         a_queue_survives_select_and_resp_changes,
         exec_is_atomic_for_others,
         nil_exec_is_exact_bytes,
-        a_closed_connection_runs_nothing,
     );
 }
 

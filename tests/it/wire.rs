@@ -1,8 +1,9 @@
-//! A raw RESP client: bytes out, bytes or values in, over a plain blocking socket.
+//! A raw client of RESP or SBE: bytes out, bytes or values in, over a plain blocking socket.
 //!
 //! Invariant: nothing of the library is used here, so that a mistake in its codec cannot hide itself.
 //! Invariant: every read has a watchdog; a test never waits with a sleep.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -11,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::ring_pipe::RingPipe;
+use crate::sbe_wire;
 
 /// How long a peer may keep a test waiting before it counts as hung.
 pub const WATCHDOG: Duration = Duration::from_secs(20);
@@ -22,6 +24,8 @@ const DEPTH_MAX: usize = 32;
 pub struct Connection {
     stream: Stream,
     inbox: Inbox,
+    /// Set once it speaks SBE: what arrived before the reply that was waited for.
+    messages: Option<VecDeque<Value>>,
 }
 
 /// What arrived; reading moves `at` instead of the bytes, so that many short replies cost no copies.
@@ -73,7 +77,7 @@ impl Connection {
         stream.set_nodelay(true).expect("TCP_NODELAY");
         stream.set_read_timeout(Some(WATCHDOG)).expect("read timeout");
         stream.set_write_timeout(Some(WATCHDOG)).expect("write timeout");
-        Connection { stream: Stream::Tcp(stream), inbox: Inbox::default() }
+        Connection { stream: Stream::Tcp(stream), inbox: Inbox::default(), messages: None }
     }
 
     /// Connects to a Unix socket.
@@ -86,12 +90,19 @@ impl Connection {
     pub fn over(stream: UnixStream) -> Connection {
         stream.set_read_timeout(Some(WATCHDOG)).expect("read timeout");
         stream.set_write_timeout(Some(WATCHDOG)).expect("write timeout");
-        Connection { stream: Stream::Unix(stream), inbox: Inbox::default() }
+        Connection { stream: Stream::Unix(stream), inbox: Inbox::default(), messages: None }
+    }
+
+    /// Speaks SBE from now on, the first thing said on this connection: every request is a Call.
+    pub fn into_sbe(mut self) -> Connection {
+        self.send(sbe_wire::MAGIC);
+        self.messages = Some(VecDeque::new());
+        self
     }
 
     /// Takes a ring.
     pub fn ring(path: &Path) -> Connection {
-        Connection { stream: Stream::Ring(RingPipe::take(path)), inbox: Inbox::default() }
+        Connection { stream: Stream::Ring(RingPipe::take(path)), inbox: Inbox::default(), messages: None }
     }
 
     /// Sends bytes as they are.
@@ -151,16 +162,36 @@ impl Connection {
         };
     }
 
-    /// Sends one request in array form.
+    /// Sends one request in array form, or as Call.
     pub fn request<W: AsRef<[u8]>>(&mut self, words: &[W]) {
-        let frame = frame(words);
+        let frame = if self.messages.is_some() { sbe_wire::call(words) } else { frame(words) };
         self.send(&frame);
     }
 
-    /// Sends one request and reads its reply.
+    /// Sends one request and reads its reply; in SBE messages may come before it and are kept for later.
     pub fn call<W: AsRef<[u8]>>(&mut self, words: &[W]) -> Value {
         self.request(words);
-        self.value()
+        if self.messages.is_none() {
+            return self.value();
+        }
+        loop {
+            let answer = self.answer();
+            match &mut self.messages {
+                Some(messages) if answer.is_message => messages.push_back(answer.value),
+                _ => return answer.value,
+            }
+        }
+    }
+
+    /// Reads one SBE frame.
+    pub fn answer(&mut self) -> sbe_wire::Answer {
+        loop {
+            if let Some(answer) = sbe_wire::parse(self.inbox.unread()) {
+                self.inbox.take(answer.len);
+                return answer;
+            }
+            assert!(self.fill(), "connection closed while a reply was due; unread: {}", shown(self.inbox.unread()));
+        }
     }
 
     /// Sends the words of a line and reads the reply.
@@ -170,6 +201,7 @@ impl Connection {
 
     /// Reads exactly these bytes, or fails showing what came instead.
     pub fn expect(&mut self, wanted: &[u8]) {
+        assert!(self.messages.is_none(), "bytes of RESP on a connection that speaks SBE");
         while !self.arrives(wanted) && wanted.starts_with(self.inbox.unread()) && self.fill() {}
         let got = self.inbox.unread();
         assert!(got.starts_with(wanted), "bytes differ\n wanted: {}\n    got: {}", shown(wanted), shown(got));
@@ -178,6 +210,7 @@ impl Connection {
 
     /// Reads these bytes when they are what comes next; otherwise reads nothing and answers false.
     pub fn take_if(&mut self, wanted: &[u8]) -> bool {
+        assert!(self.messages.is_none(), "bytes of RESP on a connection that speaks SBE");
         while !self.arrives(wanted) && wanted.starts_with(self.inbox.unread()) && self.fill() {}
         let same = self.arrives(wanted);
         if same {
@@ -219,7 +252,10 @@ impl Connection {
 
     /// Reads one value, a push included.
     pub fn value(&mut self) -> Value {
-        self.value_bytes().0
+        match &mut self.messages {
+            Some(messages) => messages.pop_front().unwrap_or_else(|| self.answer().value),
+            None => self.value_bytes().0,
+        }
     }
 
     /// Reads one value together with the bytes it came as.

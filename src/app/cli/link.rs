@@ -263,9 +263,10 @@ impl Link {
             return Ok(connection);
         }
         if refusal.starts_with(CommandError::NoAuth.code()) && wanted.password.is_none() {
-            let connection = self.target.open_with(&Login::default())?;
+            let plain = Login { sbe: wanted.sbe, ..Login::default() };
+            let connection = self.target.open_with(&plain)?;
             show::notice("the server wants a password first: AUTH [user] password");
-            self.state.login = Login::default();
+            self.state.login = plain;
             self.owed = Some(wanted);
             return Ok(connection);
         }

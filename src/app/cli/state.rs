@@ -98,7 +98,10 @@ impl State {
             [name, ..] if is(name, "MULTI") => self.queue = Some(Vec::new()),
             [name, ..] if is(name, "WATCH") => self.watching = true,
             [name, ..] if is(name, "UNWATCH") => self.watching = false,
-            [name, ..] if is(name, "RESET") => *self = State::default(),
+            [name, ..] if is(name, "RESET") => {
+                let login = Login { sbe: self.login.sbe, ..Login::default() };
+                *self = State { login, ..State::default() };
+            }
             // Inside a transaction the confirmation is a reply.
             _ if is_leave(words) => self.hear(reply),
             [name, db] if is(name, "SELECT") => {
@@ -230,6 +233,7 @@ mod tests {
             password: Some(b"p".into()),
             db: 3,
             version: Version::Resp3,
+            sbe: false,
             name: Some(b"me".into()),
         };
         assert_eq!(state.login, login);

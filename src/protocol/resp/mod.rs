@@ -11,6 +11,7 @@ pub mod value;
 pub mod value_decoder;
 
 pub use inline::split_words;
+pub(super) use number::DoubleText;
 pub use reply::{Output, Version};
 pub use request::{Decoded, Decoder, Limits};
 pub use value::{Value, encode_request};

@@ -21,19 +21,19 @@ pub(super) fn header(kind: u8, number: i64, out: &mut impl Output) {
 }
 
 /// The text of a double: shortest digits that read back as the same value, plain notation where that is short.
-pub(super) struct DoubleText {
+pub(in crate::protocol) struct DoubleText {
     bytes: [u8; 40],
     len: usize,
 }
 
 impl DoubleText {
-    pub(super) fn new(value: f64) -> Self {
+    pub(in crate::protocol) fn new(value: f64) -> Self {
         let mut text = DoubleText { bytes: [0; 40], len: 0 };
         text.format(value);
         text
     }
 
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub(in crate::protocol) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 

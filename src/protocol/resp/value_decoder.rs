@@ -31,6 +31,8 @@ pub enum ValueError {
     OutOfPlace,
     /// A streamed map ended behind a key.
     OddMap,
+    /// A frame that is no reply of the binary protocol.
+    NoReply,
 }
 
 impl fmt::Display for ValueError {
@@ -43,6 +45,7 @@ impl fmt::Display for ValueError {
             ValueError::LineTooLong => f.write_str("a line does not end"),
             ValueError::TooDeep => f.write_str("values are nested too deep"),
             ValueError::OutOfPlace => f.write_str("a part of a streamed value is out of place"),
+            ValueError::NoReply => f.write_str("a frame is no reply of the binary protocol"),
             ValueError::OddMap => f.write_str("a map ends behind a key"),
         }
     }

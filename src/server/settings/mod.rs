@@ -383,6 +383,11 @@ impl Settings {
     }
 
     /// Whether other machines are refused while there is no password.
+    pub fn sbe(&self) -> bool {
+        self.acting.sbe
+    }
+
+    /// `protected-mode`.
     pub fn protected_mode(&self) -> bool {
         self.acting.protected_mode
     }

@@ -143,6 +143,7 @@ pub(super) static REGISTRY: &[Entry] = &[
     integer("tcp-backlog", 0, INT, "511", Acts("connections the kernel holds until they are accepted")).when(Start),
     text("unixsocket", Acts("path of the Unix socket; nothing means none")).when(Start),
     Entry::new("unixsocketperm", Kind::Octal { most: 0o777 }, "700", Acts("mode of the Unix socket")).when(Start),
+    switch("sbe", "no", Acts("take SBE clients over TCP, as Unix sockets always do")),
     Entry::new("ring", Kind::Checked(checks::rings), "", Acts("rings to serve, PATH:SIZE each, the first one first"))
         .when(Start),
     Entry::new("ring-perm", Kind::Octal { most: 0o777 }, "600", Acts("mode of the rings' files")).when(Start),

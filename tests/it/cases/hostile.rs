@@ -11,7 +11,9 @@ use crate::wire::{Connection, shown};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
-    tests!(suite, on_every_road, Need::Nothing; c34_unbalanced_quotes_end_the_connection);
+    tests!(suite, on_every_resp_road, Need::Nothing;
+        c34_unbalanced_quotes_end_the_connection,
+    );
     tests!(suite, with_server, Need::Nothing; c36_bad_lengths_end_the_connection, c36_a_bulk_without_its_end_starts_no_command, c39_http_is_cut_at_once, c40_replies_never_read_are_bounded);
     tests!(suite, with_server, Need::Goblin; c37_memory_follows_bytes_received);
     tests!(suite, plain, Need::Nothing; c37_memory_of_strangers_follows_bytes_received);

@@ -10,8 +10,29 @@ use crate::wire::{Connection, Value, WATCHDOG, frame};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
-    tests!(suite, on_every_road, Need::Nothing; c01_leaving_with_nothing_to_leave_answers_once, c02_leaving_names_never_joined_answers_per_name, c03_counts_run_over_channels_and_patterns, c05_pubsub_subcommands_count_what_they_say, c06_overlapping_subscriptions_deliver_twice, c14_publishing_while_subscribed_works_in_resp3, c15_subscribed_mode_refuses_in_resp2, c16_ping_has_a_form_per_mode, c17_reset_and_quit_leave_the_mode, c19_reply_off_keeps_messages, c20_messages_of_every_size_arrive_whole, c21_set_commands_notify_exactly_once);
-    tests!(suite, on_every_road, Need::Goblin; c12_a_push_never_lands_inside_exec, c13_a_commands_own_push_follows_its_reply, c18_subscribing_inside_multi_is_refused);
+    tests!(suite, on_every_road, Need::Nothing;
+        c02_leaving_names_never_joined_answers_per_name,
+        c03_counts_run_over_channels_and_patterns,
+        c05_pubsub_subcommands_count_what_they_say,
+        c06_overlapping_subscriptions_deliver_twice,
+        c15_subscribed_mode_refuses_in_resp2,
+        c17_reset_and_quit_leave_the_mode,
+        c20_messages_of_every_size_arrive_whole,
+        c21_set_commands_notify_exactly_once,
+    );
+    tests!(suite, on_every_resp_road, Need::Nothing;
+        c01_leaving_with_nothing_to_leave_answers_once,
+        c14_publishing_while_subscribed_works_in_resp3,
+        c16_ping_has_a_form_per_mode,
+        c19_reply_off_keeps_messages,
+    );
+    tests!(suite, on_every_road, Need::Goblin;
+        c18_subscribing_inside_multi_is_refused,
+    );
+    tests!(suite, on_every_resp_road, Need::Goblin;
+        c12_a_push_never_lands_inside_exec,
+        c13_a_commands_own_push_follows_its_reply,
+    );
     tests!(suite, with_server, Need::Nothing; c08_many_patterns_still_deliver_right, c32_subscribers_killed_during_a_fan_out);
     tests!(suite, with_server, Need::Goblin; c09_backtracking_patterns_cost_little, c11_class_times_length_costs_little);
 }

@@ -9,7 +9,19 @@ use crate::wire::{Value, frame};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
-    tests!(suite, on_every_road, Need::Nothing; c22_counts_at_the_integer_edge, c24_sscan_misses_no_member_that_stays, c25_sscan_arguments, c26_spop_edges, c27_sintercard_arguments, c29_destination_among_the_sources, c30_type_errors_are_symmetric_and_harmless, c31_number_like_members_stay_distinct, c43_smove_and_smismember_edges);
+    tests!(suite, on_every_road, Need::Nothing;
+        c22_counts_at_the_integer_edge,
+        c25_sscan_arguments,
+        c26_spop_edges,
+        c27_sintercard_arguments,
+        c29_destination_among_the_sources,
+        c30_type_errors_are_symmetric_and_harmless,
+        c31_number_like_members_stay_distinct,
+        c43_smove_and_smismember_edges,
+    );
+    tests!(suite, on_every_resp_road, Need::Nothing;
+        c24_sscan_misses_no_member_that_stays,
+    );
 }
 
 fn c22_counts_at_the_integer_edge(talk: &mut Talk) {
