@@ -3,7 +3,7 @@
 //! ```text
 //!             bytes              Command<'_>                    Reply<'_>
 //!  transport ─────────▶ protocol ────────────▶ engine ────────────────▶ protocol ──▶ transport
-//!  tcp│unix             resp               ▲         keys│sets│pubsub     resp        one flush per turn
+//!  tcp│unix│ring        resp│sbe           ▲         keys│sets│pubsub     resp│sbe    one flush per turn
 //!                       decode             │         execute ──▶ Host::push           encode
 //!                             command table ◀── generated ── commands/*.toml
 //!                                                    │
