@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use nix::unistd::Pid;
 
-use crate::engine::{Engine, pin};
+use crate::engine::{self, Engine, pin};
 
 /// Bytes of the message; the reports' smallest row.
 const PAYLOAD_BYTES: usize = 16;
@@ -23,14 +23,7 @@ enum Waiting {
 
 /// Compares goblin with the engines named by `--engine PATH`.
 pub fn run(words: &[String]) {
-    let mut paths = vec![None];
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        match word.as_str() {
-            "--engine" => paths.push(rest.next().map(String::as_str)),
-            other => return eprintln!("unknown option {other:?}"),
-        }
-    }
+    let Some(paths) = engine::paths(words) else { return };
     pin(Pid::from_raw(0), 1);
     println!("closed loop, {PAYLOAD_BYTES} B to one subscriber over a Unix socket, {ROUNDS} rounds of {SAMPLES}");
     for waiting in [Waiting::Spins, Waiting::Blocks] {

@@ -16,6 +16,23 @@ pub struct Engine {
     socket: PathBuf,
 }
 
+/// The engines to compare: goblin (none), and those named by `--engine PATH`. None after a word that says something else,
+/// which is told.
+pub fn paths(words: &[String]) -> Option<Vec<Option<&str>>> {
+    let mut paths = vec![None];
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "--engine" => paths.push(rest.next().map(String::as_str)),
+            other => {
+                eprintln!("unknown option {other:?}");
+                return None;
+            }
+        }
+    }
+    Some(paths)
+}
+
 impl Engine {
     /// Starts goblin (no path) or a Redis-like server at a path on CPU 0.
     pub fn start(path: Option<&str>, at: usize) -> Engine {

@@ -9,21 +9,14 @@ use std::time::Instant;
 
 use nix::unistd::Pid;
 
-use crate::engine::{Engine, pin};
+use crate::engine::{self, Engine, pin};
 
 const COUNT: usize = 1_000_000;
 const ROUNDS: usize = 5;
 
 /// Runs both against goblin and the engines named by `--engine PATH`.
 pub fn run(words: &[String]) {
-    let mut paths = vec![None];
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        match word.as_str() {
-            "--engine" => paths.push(rest.next().map(String::as_str)),
-            other => return eprintln!("unknown option {other:?}"),
-        }
-    }
+    let Some(paths) = engine::paths(words) else { return };
     pin(Pid::from_raw(0), 1);
     let folder = std::env::temp_dir().join(format!("goblin-bench-lines-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("make a folder");

@@ -46,7 +46,6 @@ impl Region {
     /// # Errors
     /// [`RingError`]: another server's ring is there, there is no room, or the system refuses.
     pub fn create(path: &Path, capacity: u64, mode: u32) -> Result<Self, RingError> {
-        let failed = |doing| move |cause| RingError::System { path: path.to_owned(), doing, cause };
         for _ in 0..RACES_MAX {
             // Held until the new one has its name, so that two servers cannot both find the old one dead.
             let old = match held_by_nobody(path)? {
@@ -68,22 +67,21 @@ impl Region {
                 Err(error) => {
                     let _ = std::fs::remove_file(&beside);
                     if error.kind() != io::ErrorKind::AlreadyExists {
-                        return Err(failed("name the file")(error));
+                        return Err(failed(path, "name the file")(error));
                     }
                 }
             }
         }
-        Err(failed("create the file")(io::ErrorKind::AlreadyExists.into()))
+        Err(failed(path, "create the file")(io::ErrorKind::AlreadyExists.into()))
     }
 
     /// Makes the file that is to be at `path` under the name `beside`.
     fn make(path: &Path, beside: &Path, capacity: u64, mode: u32) -> Result<Self, RingError> {
-        let failed = |doing| move |cause| RingError::System { path: path.to_owned(), doing, cause };
         // Left by a process of our number that died here.
         let _ = std::fs::remove_file(beside);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(mode).custom_flags(OFlag::O_NOFOLLOW.bits());
-        let file = options.open(beside).map_err(failed("create the file"))?;
+        let file = options.open(beside).map_err(failed(path, "create the file"))?;
         let filled = Self::fill(path, file, capacity, mode);
         if filled.is_err() {
             let _ = std::fs::remove_file(beside);
@@ -92,15 +90,16 @@ impl Region {
     }
 
     fn fill(path: &Path, file: File, capacity: u64, mode: u32) -> Result<Self, RingError> {
-        let failed = |doing| move |cause| RingError::System { path: path.to_owned(), doing, cause };
         // What the umask took away, before anybody can know the name.
-        file.set_permissions(PermissionsExt::from_mode(mode)).map_err(failed("set the mode of the file"))?;
+        file.set_permissions(PermissionsExt::from_mode(mode)).map_err(failed(path, "set the mode of the file"))?;
         let geometry = Geometry::new(page_bytes(), capacity);
         reserve(path, &file, geometry.file_bytes())?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-            .map_err(|(_, errno)| failed("lock the file")(errno.into()))?;
-        let map =
-            MmapOptions::new().len(geometry.file_bytes() as usize).map_raw(&*lock).map_err(failed("map the file"))?;
+            .map_err(|(_, errno)| failed(path, "lock the file")(errno.into()))?;
+        let map = MmapOptions::new()
+            .len(geometry.file_bytes() as usize)
+            .map_raw(&*lock)
+            .map_err(failed(path, "map the file"))?;
         let region = Region { map, geometry, lock: Some(lock), file: None, path: None };
         geometry.write(region.words(), std::process::id());
         Ok(region)
@@ -111,13 +110,13 @@ impl Region {
     /// # Errors
     /// [`RingError`]: there is none, or none for us.
     pub fn open(path: &Path) -> Result<Self, RingError> {
-        let failed = |doing| move |cause| RingError::System { path: path.to_owned(), doing, cause };
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed("open the file"))?;
-        let metadata = file.metadata().map_err(failed("look at the file"))?;
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed(path, "open the file"))?;
+        let metadata = file.metadata().map_err(failed(path, "look at the file"))?;
         if !metadata.is_file() || metadata.len() < page_bytes() {
             return Err(RingError::Unfit(path.to_owned(), Unfit::NoRing));
         }
-        let map = MmapOptions::new().len(metadata.len() as usize).map_raw(&file).map_err(failed("map the file"))?;
+        let map =
+            MmapOptions::new().len(metadata.len() as usize).map_raw(&file).map_err(failed(path, "map the file"))?;
         let geometry = Geometry::new(page_bytes(), 0);
         let mut region = Region { map, geometry, lock: None, file: Some(file), path: None };
         region.geometry =
@@ -206,6 +205,11 @@ impl Drop for Region {
     }
 }
 
+/// For what the system refuses while something is done at a path.
+fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> RingError {
+    move |cause| RingError::System { path: path.to_owned(), doing, cause }
+}
+
 /// What can be done with a path.
 enum Held {
     /// Nothing is there, or what is there is locked by us now.
@@ -216,14 +220,13 @@ enum Held {
 
 /// Makes sure that no living server holds the ring at `path`.
 fn held_by_nobody(path: &Path) -> Result<Held, RingError> {
-    let failed = |doing| move |cause| RingError::System { path: path.to_owned(), doing, cause };
     let opened = OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path);
     let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Held::Free(None)),
-        Err(error) => return Err(failed("open what is there")(error)),
+        Err(error) => return Err(failed(path, "open what is there")(error)),
     };
-    let metadata = file.metadata().map_err(failed("look at what is there"))?;
+    let metadata = file.metadata().map_err(failed(path, "look at what is there"))?;
     // Ours get their names when they are whole; other servers name theirs first, and may have died then.
     let mut first = [0; 4];
     let is_ring = metadata.is_file()
@@ -240,7 +243,7 @@ fn held_by_nobody(path: &Path) -> Result<Held, RingError> {
             let owner = Region::open(path).map(|region| region.owner_pid()).ok();
             Err(RingError::InUse { path: path.to_owned(), owner })
         }
-        Err((_, errno)) => Err(failed("lock what is there")(errno.into())),
+        Err((_, errno)) => Err(failed(path, "lock what is there")(errno.into())),
     }
 }
 
@@ -264,10 +267,7 @@ fn reserve(path: &Path, file: &File, bytes: u64) -> Result<(), RingError> {
             let free = fstatvfs(file).map(|fs| fs.blocks_available() * fs.fragment_size()).ok();
             Err(RingError::NoRoom { path: path.to_owned(), bytes, free })
         }
-        Err(errno) => {
-            let doing = "reserve memory for the file";
-            Err(RingError::System { path: path.to_owned(), doing, cause: errno.into() })
-        }
+        Err(errno) => Err(failed(path, "reserve memory for the file")(errno.into())),
     }
 }
 
