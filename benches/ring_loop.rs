@@ -87,7 +87,7 @@ struct RingClient {
 impl RingClient {
     fn take(path: &std::path::Path) -> RingClient {
         let region = Arc::new(Region::open(path).expect("the ring"));
-        let epoch = region.ask_for_session();
+        let epoch = region.ask_for_session(false);
         while region.acknowledged() != epoch {
             std::hint::spin_loop();
         }

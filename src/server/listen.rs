@@ -17,7 +17,7 @@ use crate::transport::{Link, Peer, RingDoor, Stream, TcpDoor, UnixDoor};
 
 use super::config::socket_folder::prepare;
 use super::config::{Config, Place};
-use super::rings::Rings;
+use super::rings::{Rings, answer};
 use super::serve::serve;
 use super::session::{Session, State};
 use super::{Inner, Shared, log};
@@ -103,12 +103,17 @@ impl Doors {
     }
 }
 
-/// Starts one accepting task for each listener; rings are looked at by whoever waits.
+/// Starts one accepting task for each listener and one for each ring's bell; rings are looked at by whoever waits.
 pub(super) fn spawn(shared: &Rc<Shared>, doors: Doors) -> Vec<JoinHandle<()>> {
-    *shared.rings.borrow_mut() = Rings::new(doors.rings);
+    let rings = Rings::new(doors.rings);
+    let bells = rings.bells();
+    *shared.rings.borrow_mut() = rings;
+    let answer = |(place, bell)| tokio::task::spawn_local(answer(Rc::clone(shared), place, bell));
+    let mut tasks: Vec<_> = bells.into_iter().map(answer).collect();
     let tcp = doors.tcp.into_iter().map(Door::Tcp);
     let all = tcp.chain(doors.unix.map(Door::Unix));
-    all.map(|door| tokio::task::spawn_local(accept_all(Rc::clone(shared), door))).collect()
+    tasks.extend(all.map(|door| tokio::task::spawn_local(accept_all(Rc::clone(shared), door))));
+    tasks
 }
 
 async fn accept_all(shared: Rc<Shared>, door: Door) {

@@ -9,11 +9,15 @@
 //! Invariant: what a peer wrote and cannot be ends its session, is counted and logged, and touches nobody else.
 //! Deliberately unknown here: when nothing is looked at, see [`super::wait`].
 
+use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
 use crate::engine::{ClientId, SubscriberId};
-use crate::transport::{Link, Peer, RingDoor};
+use crate::transport::{Bell, Link, Peer, RingDoor};
 
 use super::serve::Readiness;
 use super::{Shared, log};
@@ -71,15 +75,24 @@ impl Rings {
         *self = Rings::new(Vec::new());
     }
 
-    /// How long they may be left alone once nothing is hot; none when there are none.
-    pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
-        let taken = self.rings.iter().filter(|ring| ring.session.is_some());
-        let silent = taken.map(|ring| now.duration_since(ring.active)).min();
-        match silent {
-            Some(silent) if silent < LOOK_AT_FIRST_FOR => Some(LOOK_AT_FIRST),
-            Some(_) => Some(LOOK_LATER),
-            None => (!self.rings.is_empty()).then_some(LOOK_WHILE_FREE),
+    /// Asks all clients to ring that can, and tells how long the rings may be left alone; for ever when there are none.
+    /// `idle` tells whether a session has nothing under way but waits for its client.
+    fn park(&mut self, now: Instant, idle: impl Fn(SubscriberId) -> bool) -> Option<Duration> {
+        let mut rest = (!self.rings.is_empty()).then_some(LOOK_WHILE_FREE);
+        for ring in &mut self.rings {
+            let Some((subscriber, _)) = ring.session else { continue };
+            if !(idle(subscriber) && ring.door.park()) {
+                let silent = now.duration_since(ring.active);
+                let look = if silent < LOOK_AT_FIRST_FOR { LOOK_AT_FIRST } else { LOOK_LATER };
+                rest = Some(rest.map_or(look, |rest| rest.min(look)));
+            }
         }
+        rest
+    }
+
+    /// What the clients ring, each with the place of its ring.
+    pub(super) fn bells(&self) -> Vec<(usize, Rc<Bell>)> {
+        self.rings.iter().map(|ring| Rc::clone(ring.door.bell())).enumerate().collect()
     }
 
     /// Whether something came on one a moment ago.
@@ -101,8 +114,9 @@ impl Rings {
     }
 
     fn heat(&mut self, place: usize) {
-        let ring = &mut self.rings[place];
+        let Some(ring) = self.rings.get_mut(place) else { return };
         ring.came = true;
+        ring.door.unpark();
         if !ring.hot {
             ring.hot = true;
             ring.active = Instant::now();
@@ -112,7 +126,41 @@ impl Rings {
     }
 }
 
+/// Looks at a ring each time its bell is rung.
+pub(super) async fn answer(shared: Rc<Shared>, place: usize, bell: Rc<Bell>) {
+    let Ok(heard) = hear(&bell) else {
+        return log::warning(format_args!("a ring's bell cannot be watched; it is looked at every few milliseconds"));
+    };
+    while let Ok(mut ready) = heard.readable().await {
+        ready.clear_ready();
+        bell.drain();
+        shared.rings.borrow_mut().heat(place);
+        shared.count_activity();
+        shared.visit_rings();
+    }
+}
+
+/// Has the event loop watch a bell.
+#[expect(deprecated, reason = "the successor asks for a promise that a descriptor never changes; this one is ours")]
+fn hear(bell: &Rc<Bell>) -> std::io::Result<AsyncFd<Heard>> {
+    AsyncFd::with_interest(Heard(Rc::clone(bell)), Interest::READABLE)
+}
+
+struct Heard(Rc<Bell>);
+
+impl AsRawFd for Heard {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
 impl Shared {
+    /// Before a sleep: how long rings may be left alone, for ever when there is none that must be looked at.
+    pub(super) fn leave_rings(&self) -> Option<Duration> {
+        let inner = self.inner.borrow();
+        self.rings.borrow_mut().park(Instant::now(), |subscriber| inner.table.waits_for_its_peer(subscriber))
+    }
+
     /// One pass over the rings; true when something came over one of them.
     pub(super) fn visit_rings(&self) -> bool {
         let rings = &mut *self.rings.borrow_mut();

@@ -144,6 +144,14 @@ impl Table {
         self.sessions.get_mut(subscriber.0 as usize).filter(|session| session.id == id)
     }
 
+    /// Whether a session has nothing under way and nothing to send.
+    pub(super) fn waits_for_its_peer(&self, subscriber: SubscriberId) -> bool {
+        let idle = |session: &Session| {
+            session.state == State::Open && !session.is_busy() && !session.inbox.more && session.unsent_bytes() == 0
+        };
+        self.sessions.get(subscriber.0 as usize).is_some_and(idle)
+    }
+
     /// Takes caller and outbox out for a turn; [`Table::end_turn`] puts them back.
     pub(super) fn begin_turn(&mut self, subscriber: SubscriberId) -> Option<(Caller, Outbox)> {
         let session = self.sessions.get_mut(subscriber.0 as usize)?;

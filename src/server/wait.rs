@@ -86,6 +86,7 @@ async fn adapt(shared: Rc<Shared>) {
     loop {
         let woken = shared.sleep(&tick).await;
         if !woken && !shared.look_at_all_rings() {
+            // Only what came counts as being awake.
             continue;
         }
         let max = shared.spin_budget_max();
@@ -130,8 +131,7 @@ impl Shared {
     /// Sleeps until a round was run, or until rings must be looked at: false then.
     async fn sleep(&self, tick: &Tick) -> bool {
         self.waiting_sleeps.set(true);
-        let rest = self.rings.borrow().rest(Instant::now());
-        let Some(rest) = rest else {
+        let Some(rest) = self.leave_rings() else {
             self.stirred.notified().await;
             return true;
         };

@@ -20,6 +20,7 @@
 //! Deliberately unknown here: what the bytes mean, and who waits how.
 
 pub mod layout;
+pub mod parking;
 pub mod region;
 pub mod ring;
 

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use crate::shm::layout::CAPACITY_MIN;
 use crate::shm::region::RingError;
-use crate::shm::{Corrupt, Ends, Region};
+use crate::shm::{Corrupt, Ends, Region, parking};
+
+use super::Bell;
 
 /// Bytes each way for a size as people write it: decimal digits and perhaps `b`, `k`, `kb`, `m`, `mb`, `g` or `gb` in
 /// any case, base 1024; made a power of two of at least a page. None for anything else, zero, and more than 1 GiB.
@@ -37,9 +39,12 @@ const CAPACITY_MAX: u64 = 1 << 30;
 pub struct RingDoor {
     region: Arc<Region>,
     ends: Rc<RefCell<Ends>>,
+    bell: Rc<Bell>,
     path: Rc<PathBuf>,
     /// The session begun last.
     epoch: u64,
+    /// Its client has been told that nobody looks.
+    parked: bool,
 }
 
 impl RingDoor {
@@ -51,7 +56,42 @@ impl RingDoor {
         let region = Arc::new(Region::create(path, capacity, mode)?);
         let ends = Ends::of_server(&region).expect("a fresh ring is empty");
         let epoch = region.acknowledged();
-        Ok(RingDoor { region, ends: Rc::new(RefCell::new(ends)), path: Rc::new(path.to_owned()), epoch })
+        let bell = Bell::make(path, mode);
+        let bell = bell.map_err(|cause| RingError::System { path: path.to_owned(), doing: "make its bells", cause })?;
+        region.announce_bell();
+        let (ends, bell, path) = (Rc::new(RefCell::new(ends)), Rc::new(bell), Rc::new(path.to_owned()));
+        Ok(RingDoor { region, ends, bell, path, epoch, parked: false })
+    }
+
+    /// What its clients ring.
+    pub fn bell(&self) -> &Rc<Bell> {
+        &self.bell
+    }
+
+    /// Asks the client of the session begun last to ring from now on; false when it cannot, or has sent something, so
+    /// that the ring must be looked at.
+    pub fn park(&mut self) -> bool {
+        if self.parked {
+            return true;
+        }
+        if !self.region.rings_bells(self.epoch) {
+            return false;
+        }
+        parking::park(self.region.server_parked());
+        self.parked = true;
+        if self.has_more() || self.knocks() || self.is_left() {
+            self.unpark();
+            return false;
+        }
+        true
+    }
+
+    /// Tells the client that it need not ring.
+    pub fn unpark(&mut self) {
+        if self.parked {
+            self.parked = false;
+            parking::unpark(self.region.server_parked());
+        }
     }
 
     /// Where it is.
@@ -75,10 +115,13 @@ impl RingDoor {
     /// The client's positions cannot be; it is not answered until it asks again.
     pub fn begin(&mut self) -> Result<RingLink, Corrupt> {
         self.epoch = self.region.epoch();
-        let ends = &mut *self.ends.borrow_mut();
-        ends.consumer.discard()?;
-        ends.producer.rewind()?;
-        Ok(RingLink { ends: Rc::clone(&self.ends), region: Arc::clone(&self.region), epoch: self.epoch })
+        let empty = |ends: &mut Ends| ends.consumer.discard().and_then(|()| ends.producer.rewind());
+        empty(&mut self.ends.borrow_mut())?;
+        // A client that was killed may have left them.
+        parking::unpark(self.region.client_parked());
+        self.unpark();
+        let bell = self.region.rings_bells(self.epoch).then(|| Rc::clone(&self.bell));
+        Ok(RingLink { ends: Rc::clone(&self.ends), region: Arc::clone(&self.region), bell, epoch: self.epoch })
     }
 
     /// Tells the client that its session has begun.
@@ -113,16 +156,28 @@ impl RingDoor {
 pub struct RingLink {
     ends: Rc<RefCell<Ends>>,
     region: Arc<Region>,
+    /// Where a client sleeps that asks to be woken.
+    bell: Option<Rc<Bell>>,
     epoch: u64,
 }
 
 impl Drop for RingLink {
     fn drop(&mut self) {
         self.region.end_session(self.epoch);
+        self.wake();
     }
 }
 
 impl RingLink {
+    /// Wakes the client if it sleeps.
+    fn wake(&self) {
+        if let Some(bell) = &self.bell
+            && parking::sleeps(self.region.client_parked())
+        {
+            bell.ring();
+        }
+    }
+
     /// Writes all of `bytes` in one record, or nothing; false when it does not fit now.
     pub(super) fn write_whole(&self, bytes: &[u8]) -> bool {
         let producer = &mut self.ends.borrow_mut().producer;
@@ -134,6 +189,7 @@ impl RingLink {
         claim.write(bytes);
         claim.commit();
         producer.publish();
+        self.wake();
         true
     }
 
@@ -175,6 +231,7 @@ impl RingLink {
             claim.commit();
         }
         producer.publish();
+        self.wake();
         if written == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(written) }
     }
 }
