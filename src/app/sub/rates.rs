@@ -103,7 +103,8 @@ impl Rates {
     pub(super) fn summary(&self, now: Instant) -> String {
         let over = now.saturating_duration_since(self.all_begun);
         let Count { messages, bytes } = self.all;
-        self.all.line(&format!("{messages} messages, {bytes} bytes in {:.1} s", over.as_secs_f64()), over)
+        let plural = if messages == 1 { "" } else { "s" };
+        self.all.line(&format!("{messages} message{plural}, {bytes} bytes in {:.1} s", over.as_secs_f64()), over)
     }
 }
 
