@@ -170,6 +170,13 @@ pub(super) fn notice_text(line: impl Display) -> String {
     format!("goblin: {line}\n")
 }
 
+/// Ends the line on which a terminal showed `^C`.
+pub(super) fn end_line_of_interrupt() {
+    if io::stderr().is_terminal() {
+        let _ = writeln!(io::stderr());
+    }
+}
+
 /// Puts a question about what is going to happen; the answer is typed behind it.
 pub(super) fn ask(about: &str) {
     let _ = write!(io::stderr(), "{about} {GO_ON}");

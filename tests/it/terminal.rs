@@ -382,7 +382,7 @@ fn what_the_server_is_asked_is_shown_until_ctrl_c_goes_back(server: &Server) {
     let terminal = Terminal::at(server, &["-n", "2"]);
     let prompt = format!("{}[2]>", prompt(server));
     terminal.line("MONITOR");
-    terminal.shows("goblin: reading what the server is asked; Ctrl-C goes back to the prompt\nOK");
+    terminal.shows("goblin: reading what the server is asked; Ctrl-C returns to the prompt\nOK");
     server.connect().call(&["SET", "k", "a b"]);
     terminal.shows("\"SET\" \"k\" \"a b\"");
     terminal.press("\x03");

@@ -248,7 +248,7 @@ impl Repl {
             return Ok(Next::Ask);
         }
         self.output.flush()?;
-        show::notice("reading messages; Ctrl-C goes back to the prompt, where an empty line reads on");
+        show::notice("reading messages; Ctrl-C returns to the prompt, Enter there reads on");
         let Repl { link, output, prompt, .. } = self;
         link.listen(&mut |heard| print(output, prompt.style, heard))?;
         // Behind the ^C that the terminal shows.
@@ -259,7 +259,7 @@ impl Repl {
     /// Shows what MONITOR tells until Ctrl-C.
     fn monitor(&mut self, words: &[Vec<u8>]) -> Result<Next, Stop> {
         self.output.flush()?;
-        show::notice("reading what the server is asked; Ctrl-C goes back to the prompt");
+        show::notice("reading what the server is asked; Ctrl-C returns to the prompt");
         let Repl { link, output, prompt, .. } = self;
         if let Err(failure) = link.monitor(words, &mut |heard| print(output, prompt.style, heard)) {
             return self.failed(failure);

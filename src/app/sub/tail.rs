@@ -58,7 +58,10 @@ impl Tail {
     /// Prints until the count is reached, the time is over, or the connection is lost and nobody wants another.
     pub(super) fn run(mut self, begun: Instant, deadline: Option<Instant>) -> Result<Exit, Stop> {
         if let Some(rates) = self.rates.clone() {
-            watch::say_when_interrupted(move || tell_all(&rates));
+            watch::say_when_interrupted(move || {
+                show::end_line_of_interrupt();
+                tell_all(&rates);
+            });
         }
         let pumped = self.pump(begun, deadline);
         self.output.flush()?;
