@@ -11,6 +11,8 @@ mod help;
 mod manual;
 mod password;
 mod publish;
+#[cfg(target_os = "linux")]
+mod resident;
 mod sbe_schema;
 mod serve;
 mod serve_args;

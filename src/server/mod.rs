@@ -70,11 +70,12 @@ struct Inner {
     clock: Clock,
 }
 
-/// Runs a server until it is told to stop. Blocks the calling thread, which becomes the engine thread.
+/// Runs a server until it is told to stop. Blocks the calling thread, which becomes the engine thread. `ready` is
+/// called once, when the server listens and is about to serve.
 ///
 /// # Errors
 /// A listener that cannot be made, or a setting the system refuses; nothing is left behind.
-pub fn run(mut config: Config, allocator: Allocator) -> Result<(), Error> {
+pub fn run(mut config: Config, allocator: Allocator, ready: impl FnOnce()) -> Result<(), Error> {
     let started = Instant::now();
     signal::abort_on_panic();
     log::set_level(config.settings.log_level());
@@ -90,12 +91,13 @@ pub fn run(mut config: Config, allocator: Allocator) -> Result<(), Error> {
         let signals = signal::Signals::catch()?;
         let doors = listen::open(&config)?;
         let shared = Shared::new(&config, &doors, allocator, started);
-        let ready = format!("ready, listening on {}", doors.describe());
+        let listening = format!("ready, listening on {}", doors.describe());
         let tasks = listen::spawn(&shared, doors, config.wait);
         config.notes.iter().chain(&notes).for_each(|note| log::notice(format_args!("{note}")));
-        log::notice(format_args!("{ready}"));
+        log::notice(format_args!("{listening}"));
         tokio::task::spawn_local(wait::wait(Rc::clone(&shared), config.wait));
         tokio::task::spawn_local(cron::cron(Rc::clone(&shared)));
+        ready();
         let reason = signals.until_stopped(&shared.shutdown).await;
         log::notice(format_args!("{reason}, stopping"));
         // The listeners go first: they remove the paths they made.
