@@ -167,11 +167,11 @@ mod tests {
     fn a_prompt_that_takes_nothing_holds_up_nobody_who_leaves() {
         let (live, _shown) = started();
         live.0.add("being printed\n", &|| true);
-        let full = "x".repeat(WAITING_BYTES_MAX);
-        // The first is on its way, the second waits, and there is no room for a third.
-        while live.0.lock().text.len() < WAITING_BYTES_MAX {
-            live.0.add(&full, &|| false);
+        while !live.0.lock().is_printing {
+            thread::yield_now();
         }
+        // Nothing more is taken, and there is no room for more than this.
+        live.0.add(&"x".repeat(WAITING_BYTES_MAX), &|| false);
         live.0.add("last\n", &|| false);
         assert!(live.0.rest().ends_with("last\n"));
     }
