@@ -16,8 +16,8 @@ use crate::reply::{CommandError, Reply};
 use crate::transport::{Link, Peer, RingDoor, Stream, TcpDoor, UnixDoor};
 
 use super::config::socket_folder::prepare;
-use super::config::{Config, Place, Wait};
-use super::rings::{self, Ring};
+use super::config::{Config, Place};
+use super::rings::Rings;
 use super::serve::serve;
 use super::session::{Session, State};
 use super::{Inner, Shared, log};
@@ -103,16 +103,12 @@ impl Doors {
     }
 }
 
-/// Starts one accepting task for each listener, and one poller for all rings.
-pub(super) fn spawn(shared: &Rc<Shared>, doors: Doors, wait: Wait) -> Vec<JoinHandle<()>> {
+/// Starts one accepting task for each listener; rings are looked at by whoever waits.
+pub(super) fn spawn(shared: &Rc<Shared>, doors: Doors) -> Vec<JoinHandle<()>> {
+    *shared.rings.borrow_mut() = Rings::new(doors.rings);
     let tcp = doors.tcp.into_iter().map(Door::Tcp);
     let all = tcp.chain(doors.unix.map(Door::Unix));
-    let mut tasks: Vec<_> = all.map(|door| tokio::task::spawn_local(accept_all(Rc::clone(shared), door))).collect();
-    if !doors.rings.is_empty() {
-        let rings = doors.rings.into_iter().map(Ring::new).collect();
-        tasks.push(tokio::task::spawn_local(rings::poll(Rc::clone(shared), rings, wait)));
-    }
-    tasks
+    all.map(|door| tokio::task::spawn_local(accept_all(Rc::clone(shared), door))).collect()
 }
 
 async fn accept_all(shared: Rc<Shared>, door: Door) {

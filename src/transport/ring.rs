@@ -123,6 +123,20 @@ impl Drop for RingLink {
 }
 
 impl RingLink {
+    /// Writes all of `bytes` in one record, or nothing; false when it does not fit now.
+    pub(super) fn write_whole(&self, bytes: &[u8]) -> bool {
+        let producer = &mut self.ends.borrow_mut().producer;
+        if self.region.epoch() != self.epoch || bytes.len() > producer.payload_max() {
+            return false;
+        }
+        // What cannot be is told by the next write that waits for room.
+        let Ok(Some(mut claim)) = producer.claim(bytes.len()) else { return false };
+        claim.write(bytes);
+        claim.commit();
+        producer.publish();
+        true
+    }
+
     /// Writes as much as there is room for, in as few records as it takes.
     ///
     /// # Errors
@@ -134,12 +148,21 @@ impl RingLink {
         }
         let corrupt = |corrupt: Corrupt| io::Error::new(io::ErrorKind::InvalidData, corrupt);
         let producer = &mut self.ends.borrow_mut().producer;
-        let (mut left, mut written) = (slices.iter().map(|slice| slice.len()).sum::<usize>(), 0);
+        let total = slices.iter().map(|slice| slice.len()).sum::<usize>();
+        let (mut left, mut written) = (total, 0);
         let (mut slice, mut at) = (0, 0);
         while left > 0 {
-            let Some(room) = producer.room().map_err(corrupt)?.filter(|room| *room > 0) else { break };
-            let mut len = left.min(room);
-            let Some(mut claim) = producer.claim(len).map_err(corrupt)? else { break };
+            // What is known of the room mostly suffices: a look at the peer's position costs a line of its cache.
+            let mut len = left.min(producer.payload_max());
+            let mut claim = match producer.claim(len).map_err(corrupt)? {
+                Some(claim) => claim,
+                None => {
+                    let Some(room) = producer.room().map_err(corrupt)?.filter(|room| *room > 0) else { break };
+                    len = len.min(room);
+                    let Some(claim) = producer.claim(len).map_err(corrupt)? else { break };
+                    claim
+                }
+            };
             left -= len;
             written += len;
             while len > 0 {
