@@ -23,7 +23,7 @@ const REST_MIN: Duration = Duration::from_micros(50);
 const REST_MAX: Duration = Duration::from_millis(1);
 
 /// How often a wait looks whether the server is still there.
-const ALIVE_CHECK: Duration = Duration::from_millis(50);
+const ALIVE_CHECK: Duration = Duration::from_millis(250);
 
 /// How long a server may take to begin a session when the caller sets no time.
 const BEGIN_MAX: Duration = Duration::from_secs(10);

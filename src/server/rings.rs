@@ -31,7 +31,7 @@ const LOOK_AT_FIRST_FOR: Duration = Duration::from_millis(100);
 const LOOK_LATER: Duration = Duration::from_millis(1);
 
 /// How often rings are looked at that nobody has: the first client must not wait for long.
-const LOOK_WHILE_FREE: Duration = Duration::from_millis(5);
+const LOOK_WHILE_FREE: Duration = Duration::from_millis(20);
 
 /// A ring and who has taken it.
 struct Ring {
