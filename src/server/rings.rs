@@ -15,7 +15,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use tokio::io::unix::AsyncFd;
 
 use crate::engine::{ClientId, SubscriberId};
-use crate::transport::{Link, Peer, RingDoor};
+use crate::transport::{Corrupt, Link, Peer, RingDoor};
 
 use super::config::Wait;
 use super::serve::Readiness;
@@ -35,17 +35,22 @@ const REST: Duration = Duration::from_millis(100);
 const LOOK_WHILE_RESTING: Duration = Duration::from_millis(1);
 const LOOK_WHILE_FREE: Duration = Duration::from_millis(5);
 
+/// How often is looked whether the rings are still at their paths.
+const LOOK_AT_PATHS: Duration = Duration::from_secs(1);
+
 /// A ring and who has taken it.
 pub(super) struct Ring {
     door: RingDoor,
     session: Option<(SubscriberId, ClientId)>,
     /// Requests of one record.
     record: Vec<u8>,
+    /// It could not be made anew and is served no more.
+    gone: bool,
 }
 
 impl Ring {
     pub(super) fn new(door: RingDoor) -> Self {
-        Ring { door, session: None, record: Vec::new() }
+        Ring { door, session: None, record: Vec::new(), gone: false }
     }
 }
 
@@ -53,6 +58,7 @@ impl Ring {
 pub(super) async fn poll(shared: Rc<Shared>, mut rings: Vec<Ring>, wait: Wait) {
     let tick = Tick::new();
     let mut since = Instant::now();
+    let mut looked = since;
     loop {
         let mut came = false;
         let mut busy = 0;
@@ -68,6 +74,10 @@ pub(super) async fn poll(shared: Rc<Shared>, mut rings: Vec<Ring>, wait: Wait) {
         let now = Instant::now();
         if came {
             since = now;
+        }
+        if now - looked >= LOOK_AT_PATHS {
+            looked = now;
+            shared.restore_rings(&mut rings);
         }
         let silent = now - since;
         let taken = rings.iter().any(|ring| ring.session.is_some());
@@ -122,12 +132,20 @@ impl Shared {
     }
 
     fn visit_ring(self: &Rc<Self>, ring: &mut Ring) -> bool {
-        if ring.door.knocks() {
+        if ring.gone {
+            return false;
+        }
+        let knocks = ring.door.knocks();
+        if ring.door.is_lost() {
+            self.give_up(ring);
+            return true;
+        }
+        if knocks {
             self.welcome(ring);
             return true;
         }
         let Some((subscriber, id)) = ring.session else { return false };
-        match self.ring_readiness(subscriber, id) {
+        match self.ring_readiness(subscriber, id, &ring.door) {
             Readiness::Over => {
                 self.remove(subscriber, id);
                 ring.session = None;
@@ -168,6 +186,8 @@ impl Shared {
                 self.turn_over(subscriber, &ring.record);
                 true
             }
+            // The next visit tells of it.
+            Err(Corrupt::Lost) => true,
             Err(corrupt) => {
                 log::warning(format_args!(
                     "client id={} addr=ring:{} cut: its ring is corrupt: {corrupt}",
@@ -187,17 +207,47 @@ impl Shared {
         if let Some((subscriber, id)) = ring.session.take() {
             self.remove(subscriber, id);
         }
-        match ring.door.begin() {
-            Ok(link) => {
-                let peer = Peer::Ring { path: Rc::clone(ring.door.path()) };
-                ring.session = self.admit(Link::Ring(link), peer);
-                ring.door.welcome();
+        let link = ring.door.begin();
+        let peer = Peer::Ring { path: Rc::clone(ring.door.path()) };
+        ring.session = self.admit(Link::Ring(link), peer);
+        ring.door.welcome();
+    }
+
+    /// Ends the session over a ring whose file was cut short, and makes the ring anew.
+    fn give_up(&self, ring: &mut Ring) {
+        let path = Rc::clone(ring.door.path());
+        match ring.session.take() {
+            Some((subscriber, id)) => {
+                log::warning(format_args!(
+                    "client id={} addr=ring:{} cut: its ring is corrupt: {}",
+                    id.0,
+                    path.display(),
+                    Corrupt::Lost
+                ));
+                self.remove(subscriber, id);
             }
-            Err(corrupt) => {
-                let path = ring.door.path().display();
-                log::warning(format_args!("ring {path}: a client asked for a session and left it corrupt: {corrupt}"));
-                self.inner.borrow_mut().table.stats.corrupt_rings += 1;
-            }
+            None => log::warning(format_args!("ring {}: {}", path.display(), Corrupt::Lost)),
+        }
+        self.inner.borrow_mut().table.stats.corrupt_rings += 1;
+        renew(ring);
+    }
+
+    /// Makes rings anew that nobody has taken and nobody can find any more.
+    fn restore_rings(&self, rings: &mut [Ring]) {
+        let lonely = |ring: &&mut Ring| !ring.gone && ring.session.is_none() && !ring.door.is_in_place();
+        for ring in rings.iter_mut().filter(lonely) {
+            log::warning(format_args!("ring {}: its file was removed or replaced", ring.door.path().display()));
+            renew(ring);
+        }
+    }
+}
+
+fn renew(ring: &mut Ring) {
+    match ring.door.renew() {
+        Ok(()) => log::notice(format_args!("ring {}: made anew", ring.door.path().display())),
+        Err(error) => {
+            log::warning(format_args!("{error}; it is served no more"));
+            ring.gone = true;
         }
     }
 }

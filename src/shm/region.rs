@@ -20,6 +20,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag, posix_fallocate};
 use nix::sys::statvfs::fstatvfs;
 
+use super::fault::Watch;
 use super::layout::{self, Corrupt, Geometry, Unfit, at};
 use super::ring::{Consumer, Lane, Producer, Word};
 
@@ -29,6 +30,8 @@ const RACES_MAX: usize = 100;
 /// Both directions of a ring, mapped.
 #[derive(Debug)]
 pub struct Region {
+    /// In front of the mapping, so that it is dropped first.
+    watch: Watch,
     map: MmapRaw,
     geometry: Geometry,
     /// The server's lock; a client has none.
@@ -100,7 +103,8 @@ impl Region {
             .len(geometry.file_bytes() as usize)
             .map_raw(&*lock)
             .map_err(failed(path, "map the file"))?;
-        let region = Region { map, geometry, lock: Some(lock), file: None, path: None };
+        let watch = Watch::over(&map, page_bytes()).map_err(failed(path, "watch the mapping"))?;
+        let region = Region { watch, map, geometry, lock: Some(lock), file: None, path: None };
         geometry.write(region.words(), std::process::id());
         Ok(region)
     }
@@ -117,8 +121,9 @@ impl Region {
         }
         let map =
             MmapOptions::new().len(metadata.len() as usize).map_raw(&file).map_err(failed(path, "map the file"))?;
+        let watch = Watch::over(&map, page_bytes()).map_err(failed(path, "watch the mapping"))?;
         let geometry = Geometry::new(page_bytes(), 0);
-        let mut region = Region { map, geometry, lock: None, file: Some(file), path: None };
+        let mut region = Region { watch, map, geometry, lock: None, file: Some(file), path: None };
         region.geometry =
             Geometry::read(region.words(), metadata.len()).map_err(|unfit| RingError::Unfit(path.to_owned(), unfit))?;
         Ok(region)
@@ -127,6 +132,28 @@ impl Region {
     /// Where its directions lie.
     pub fn geometry(&self) -> Geometry {
         self.geometry
+    }
+
+    /// Whether the file was cut short under the mapping: what is read of it means nothing any more. One load.
+    pub fn is_lost(&self) -> bool {
+        self.watch.is_lost()
+    }
+
+    /// Whether the file this server made is still at its path. Some system calls.
+    pub fn is_in_place(&self) -> bool {
+        let (Some(path), Some(lock)) = (&self.path, &self.lock) else { return false };
+        let is_ours = |there: Metadata| lock.metadata().is_ok_and(|own| is_same(&there, &own));
+        std::fs::symlink_metadata(path).is_ok_and(is_ours)
+    }
+
+    /// Removes the file this server made, if it is still at its path.
+    pub fn remove(&self) {
+        if self.is_in_place()
+            && let Some(path) = &self.path
+        {
+            // At the end there is nobody left to tell.
+            let _ = std::fs::remove_file(path);
+        }
     }
 
     /// The process that made it says it is this one.
@@ -196,12 +223,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        let (Some(path), Some(lock)) = (&self.path, &self.lock) else { return };
-        let is_ours = |there: Metadata| lock.metadata().is_ok_and(|own| is_same(&there, &own));
-        if std::fs::symlink_metadata(path).is_ok_and(is_ours) {
-            // At the end there is nobody left to tell.
-            let _ = std::fs::remove_file(path);
-        }
+        self.remove();
     }
 }
 

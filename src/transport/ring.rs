@@ -38,6 +38,8 @@ pub struct RingDoor {
     region: Arc<Region>,
     ends: Rc<RefCell<Ends>>,
     path: Rc<PathBuf>,
+    /// Permissions of the file.
+    mode: u32,
     /// The session begun last.
     epoch: u64,
 }
@@ -51,7 +53,28 @@ impl RingDoor {
         let region = Arc::new(Region::create(path, capacity, mode)?);
         let ends = Ends::of_server(&region).expect("a fresh ring is empty");
         let epoch = region.acknowledged();
-        Ok(RingDoor { region, ends: Rc::new(RefCell::new(ends)), path: Rc::new(path.to_owned()), epoch })
+        Ok(RingDoor { region, ends: Rc::new(RefCell::new(ends)), path: Rc::new(path.to_owned()), mode, epoch })
+    }
+
+    /// Whether the file was cut short under us, so that nobody can be served here before [`RingDoor::renew`]. One load.
+    pub fn is_lost(&self) -> bool {
+        self.region.is_lost()
+    }
+
+    /// Whether a client that looks at the path finds this ring. Some system calls.
+    pub fn is_in_place(&self) -> bool {
+        self.region.is_in_place()
+    }
+
+    /// Makes the ring anew at its path; without a session.
+    ///
+    /// # Errors
+    /// [`RingError`]: something else is there, or there is no room.
+    pub fn renew(&mut self) -> Result<(), RingError> {
+        self.region.remove();
+        let path = Rc::clone(&self.path);
+        *self = RingDoor::open(&path, self.capacity(), self.mode)?;
+        Ok(())
     }
 
     /// Where it is.
@@ -70,15 +93,12 @@ impl RingDoor {
     }
 
     /// Empties both directions for the client that asks. It may go on after [`RingDoor::welcome`].
-    ///
-    /// # Errors
-    /// The client's positions cannot be; it is not answered until it asks again.
-    pub fn begin(&mut self) -> Result<RingLink, Corrupt> {
+    pub fn begin(&mut self) -> RingLink {
         self.epoch = self.region.epoch();
         let ends = &mut *self.ends.borrow_mut();
-        ends.consumer.discard()?;
-        ends.producer.rewind()?;
-        Ok(RingLink { ends: Rc::clone(&self.ends), region: Arc::clone(&self.region), epoch: self.epoch })
+        ends.consumer.discard();
+        ends.producer.rewind();
+        RingLink { ends: Rc::clone(&self.ends), region: Arc::clone(&self.region), epoch: self.epoch }
     }
 
     /// Tells the client that its session has begun.
@@ -104,7 +124,7 @@ impl RingDoor {
         let consumer = &mut self.ends.borrow_mut().consumer;
         let taken = consumer.take(into);
         consumer.release();
-        taken
+        if self.is_lost() { Err(Corrupt::Lost) } else { taken }
     }
 }
 
@@ -152,6 +172,9 @@ impl RingLink {
             claim.commit();
         }
         producer.publish();
+        if self.region.is_lost() {
+            return Err(corrupt(Corrupt::Lost));
+        }
         if written == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(written) }
     }
 }

@@ -11,6 +11,8 @@ mod sbe_wire;
 mod road;
 // Sessions over rings.
 mod ring;
+// Bytes in records of rings.
+mod ring_records;
 // Rings as pipes of bytes.
 mod ring_pipe;
 // The engine in this process.
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
     pubsub::tests(&mut suite);
     reconnect::tests(&mut suite);
     ring::tests(&mut suite);
+    ring_records::tests(&mut suite);
     sbe::tests(&mut suite);
     sets::tests(&mut suite);
     shells::tests(&mut suite);
