@@ -13,7 +13,6 @@ use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use memmap2::MmapRaw;
 use nix::errno::Errno;
 use nix::libc::{c_int, c_void, siginfo_t};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous};
@@ -59,11 +58,12 @@ static BEFORE: OnceLock<SigAction> = OnceLock::new();
 pub(super) struct Watch(usize);
 
 impl Watch {
-    /// Watches a mapping of files with pages of `page_bytes`.
+    /// Watches the mapping of a file that begins at the address `start` and is `len` bytes long, in pages of
+    /// `page_bytes`.
     ///
     /// # Errors
     /// Too many regions are watched, or the system refuses to deliver the signal here.
-    pub(super) fn over(map: &MmapRaw, page_bytes: u64) -> io::Result<Self> {
+    pub(super) fn over(start: usize, len: usize, page_bytes: u64) -> io::Result<Self> {
         static CAUGHT: OnceLock<Result<(), Errno>> = OnceLock::new();
         PAGE_BYTES.store(page_bytes as usize, Ordering::Relaxed);
         CAUGHT.get_or_init(catch).map_err(io::Error::from)?;
@@ -71,9 +71,9 @@ impl Watch {
         let at = free.ok_or(io::ErrorKind::QuotaExceeded)?;
         let place = &PLACES[at];
         place.lost.store(false, Ordering::Relaxed);
-        place.len.store(map.len(), Ordering::Relaxed);
+        place.len.store(len, Ordering::Relaxed);
         // Pairs with the handler's look: whoever sees the start sees the length.
-        place.start.store(map.as_ptr() as usize, Ordering::Release);
+        place.start.store(start, Ordering::Release);
         Ok(Watch(at))
     }
 
@@ -112,8 +112,11 @@ extern "C" fn on_lost_page(signal: c_int, info: *mut siginfo_t, context: *mut c_
     let fault = record.filter(|record| record.si_code > 0);
     // SAFETY: a SIGBUS of the system's own has an address.
     let address = fault.map(|record| unsafe { record.si_addr() } as usize);
-    if !address.is_some_and(replace) {
-        pass_on(signal, info, context);
+    match address {
+        Some(address) if replace(address) => {}
+        Some(_) => pass_on(signal, info, context),
+        // Sent by somebody.
+        None => end(),
     }
     Errno::set_raw(errno);
 }
@@ -138,17 +141,20 @@ fn replace(address: usize) -> bool {
 }
 
 /// Does what the signal did before us.
-#[expect(unsafe_code)]
 fn pass_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     match BEFORE.get().map(SigAction::handler) {
         Some(SigHandler::SigAction(before)) => before(signal, info, context),
         Some(SigHandler::Handler(before)) => before(signal),
-        _ => {
-            let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-            // SAFETY: no code of ours runs on the signal any more.
-            let _ = unsafe { sigaction(Signal::SIGBUS, &default) };
-            // Comes when this handler returns, and ends the process.
-            let _ = raise(Signal::SIGBUS);
-        }
+        _ => end(),
     }
+}
+
+/// Ends the process as the signal does.
+#[expect(unsafe_code)]
+fn end() {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: no code of ours runs on the signal any more.
+    let _ = unsafe { sigaction(Signal::SIGBUS, &default) };
+    // Comes when the handler returns.
+    let _ = raise(Signal::SIGBUS);
 }

@@ -98,6 +98,7 @@ impl RingDoor {
         let ends = &mut *self.ends.borrow_mut();
         ends.consumer.discard();
         ends.producer.rewind();
+        self.region.begin_session(self.epoch);
         RingLink { ends: Rc::clone(&self.ends), region: Arc::clone(&self.region), epoch: self.epoch }
     }
 
