@@ -56,11 +56,13 @@ pub fn run(words: &[String]) {
 /// p50, p99 and p99.9 of one round, nanoseconds from the publication to its delivery.
 type Row = (u64, u64, u64);
 
-fn us(ns: u64) -> f64 {
+/// Microseconds.
+pub fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
-fn median(mut values: Vec<u64>) -> u64 {
+/// The value in the middle.
+pub fn median(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     values[values.len() / 2]
 }

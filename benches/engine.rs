@@ -1,5 +1,6 @@
 //! Servers to measure: started on a Unix socket of their own, pinned to a CPU, ended by process id.
 
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -36,6 +37,11 @@ pub fn paths(words: &[String]) -> Option<Vec<Option<&str>>> {
 impl Engine {
     /// Starts goblin (no path) or a Redis-like server at a path on CPU 0.
     pub fn start(path: Option<&str>, at: usize) -> Engine {
+        Engine::start_with(path, at, &[])
+    }
+
+    /// The same with settings.
+    pub fn start_with(path: Option<&str>, at: usize, settings: &[String]) -> Engine {
         let socket = std::env::temp_dir().join(format!("goblin-bench-{}-{at}.sock", std::process::id()));
         let mut command = match path {
             None => {
@@ -49,11 +55,13 @@ impl Engine {
                 command
             }
         };
+        command.args(settings);
         command.arg("--unixsocket").arg(&socket).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().unwrap_or_else(|error| panic!("start {path:?}: {error}"));
         pin(Pid::from_raw(child.id() as i32), 0);
         let deadline = Instant::now() + Duration::from_secs(10);
-        while UnixStream::connect(&socket).is_err() {
+        // Listening is not serving yet: rings are made in between.
+        while !answers(&socket) {
             assert!(Instant::now() < deadline, "{path:?} does not listen");
             std::thread::yield_now();
         }
@@ -73,6 +81,12 @@ impl Drop for Engine {
         let _ = self.child.wait();
         let _ = std::fs::remove_file(&self.socket);
     }
+}
+
+fn answers(socket: &Path) -> bool {
+    let Ok(mut stream) = UnixStream::connect(socket) else { return false };
+    let mut pong = [0; 7];
+    stream.write_all(b"PING\r\n").and_then(|()| stream.read_exact(&mut pong)).is_ok_and(|()| &pong == b"+PONG\r\n")
 }
 
 /// Binds a process to one CPU; 0 is the calling thread.

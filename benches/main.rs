@@ -4,6 +4,7 @@
 //! cargo bench -- closed-loop [--engine PATH]...   publish to one subscriber, one at a time, over Unix sockets
 //! cargo bench -- lines [--engine PATH]...         a million lines through `goblin pub -` and `redis-cli --pipe`
 //! cargo bench -- ring                            a record through a ring, and a round trip between two threads
+//! cargo bench -- ring-loop [--engine PATH]...     PING and publish to 1 and 64 over rings, a Redis over its Unix socket
 //! cargo bench -- stall [--engine PATH]...         PING beside the slowest commands of another client
 //! ```
 //!
@@ -14,6 +15,7 @@ mod closed_loop;
 mod engine;
 mod lines;
 mod ring;
+mod ring_loop;
 mod stall;
 
 fn main() {
@@ -23,8 +25,11 @@ fn main() {
         Some("closed-loop") => closed_loop::run(&words[1..]),
         Some("lines") => lines::run(&words[1..]),
         Some("ring") => ring::run(),
+        Some("ring-loop") => ring_loop::run(&words[1..]),
         Some("stall") => stall::run(&words[1..]),
-        Some(other) => eprintln!("no measurement is called {other:?}; there are: closed-loop, lines, ring, stall"),
-        None => eprintln!("name a measurement: closed-loop, lines, ring or stall"),
+        Some(other) => {
+            eprintln!("no measurement is called {other:?}; there are: closed-loop, lines, ring, ring-loop, stall")
+        }
+        None => eprintln!("name a measurement: closed-loop, lines, ring, ring-loop or stall"),
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct CompletionsArgs {
 /// Prints the script for the shell.
 ///
 /// # Errors
-/// Standard output cannot be written (1).
+/// Standard output cannot be written (3).
 pub(super) fn run(args: &CompletionsArgs, program: clap::Command) -> Result<Exit, Error> {
     let mut output = Output::standard();
     let script = script(args.shell, program);

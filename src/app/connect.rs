@@ -133,7 +133,8 @@ impl ConnectArgs {
 }
 
 impl Target {
-    /// Connects and logs in. A server that does not know HELLO is spoken to in RESP2, unless RESP3 was asked for.
+    /// Connects and logs in, each within [`CONNECT_TIMEOUT`]. A server that does not know HELLO is spoken to in RESP2,
+    /// unless RESP3 was asked for.
     ///
     /// # Errors
     /// [`ClientError::Connect`], [`ClientError::Login`], or the connection's failure.
@@ -166,23 +167,13 @@ impl Target {
         &self.login
     }
 
-    /// True unless the dialect was asked for by name.
-    pub(super) fn takes_any_version(&self) -> bool {
-        self.any_version
-    }
-
-    /// Connects and logs in like this, each within [`CONNECT_TIMEOUT`].
-    ///
-    /// # Errors
-    /// As [`Target::open`], and [`ClientError::TimedOut`].
-    pub(super) fn open_with(&self, login: &Login) -> Result<Connection, ClientError> {
-        Connection::open(&self.address, login, Some(CONNECT_TIMEOUT))
+    /// The same place, with something else set up there.
+    pub(super) fn with_login(&self, login: Login) -> Target {
+        Target { login, ..self.clone() }
     }
 
     fn open_as(&self, login: &Login) -> Result<Connection, ClientError> {
-        let mut connection = Connection::connect(&self.address, Some(CONNECT_TIMEOUT))?;
-        connection.log_in(login)?;
-        Ok(connection)
+        Connection::open(&self.address, login, Some(CONNECT_TIMEOUT))
     }
 }
 

@@ -40,7 +40,8 @@ peek KEY         what a key holds, by its type
 COUNT COMMAND    a command several times
 clear, exit
 
-Tab completes, Ctrl-R searches what was typed before, Ctrl-C leaves a line, a wait or messages, Ctrl-D ends.
+Tab completes, Ctrl-R searches what was typed before, Ctrl-D ends, and Ctrl-C
+leaves a line, a wait, messages or MONITOR.
 ";
 
 /// The help of a server command, of a group (`@set`) or, without words, of the prompt itself.
@@ -54,7 +55,7 @@ pub(super) fn at_prompt(words: &[&str]) -> Result<String, Error> {
         return describe_group(group);
     }
     let Some((first, rest)) = words.split_first() else {
-        return Ok(format!("{AT_PROMPT}Groups: {}\n", groups().join(" ")));
+        return Ok(format!("{AT_PROMPT}\nGroups: {}\n", groups().join(" ")));
     };
     let spec = command::lookup(first.as_bytes(), rest.first().map(|word| word.as_bytes()));
     match spec {

@@ -7,37 +7,11 @@ use clap_mangen::Man;
 use crate::command;
 use crate::error::{Error, Exit};
 
-use super::Stop;
 use super::show::Output;
+use super::{Stop, statuses};
 
 /// The page of the server's commands, which the command table makes.
 const COMMANDS_PAGE: &str = "goblin-commands.7";
-
-/// What every page ends with, for the statuses are those of all subcommands.
-const EXIT_STATUS: &str = "\
-.SH \"EXIT STATUS\"
-.TP
-0
-done; also when whoever reads standard output has left
-.TP
-1
-the server answered an error (to any line of a script), or a check failed
-.TP
-2
-wrong usage or configuration
-.TP
-3
-could not connect, bind, lock or log in
-.TP
-4
-the connection was lost
-.TP
-5
-timed out with nothing, or too little, received
-.TP
-130
-interrupted
-";
 
 /// Print a manual page, or write all of them
 #[derive(clap::Args, Debug)]
@@ -54,14 +28,14 @@ pub(super) struct ManArgs {
 /// Prints a page, or writes all.
 ///
 /// # Errors
-/// There is no such page (2), or a page cannot be written (1).
+/// There is no such page (2), or a page cannot be written (3).
 pub(super) fn run(args: &ManArgs, program: clap::Command) -> Result<Exit, Error> {
     let pages = pages(program);
     if let Some(folder) = &args.all {
         for (name, page) in &pages {
             let path = folder.join(name);
             std::fs::write(&path, page)
-                .map_err(|cause| Error::caused(Exit::Refused, format!("cannot write {}", path.display()), cause))?;
+                .map_err(|cause| Error::system(format_args!("write {}", path.display()), cause))?;
         }
         return Ok(Exit::Done);
     }
@@ -93,6 +67,7 @@ fn pages(mut program: clap::Command) -> Vec<(String, Vec<u8>)> {
 fn page(command: clap::Command, also: &[String]) -> Vec<u8> {
     let extra = command.get_after_help().is_some() || command.get_after_long_help().is_some();
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    let statuses = statuses::of(command.get_name());
     let man = Man::new(command).title(name).source("goblin").manual("goblin manual");
     let mut page = Vec::new();
     let rendered = man
@@ -103,7 +78,10 @@ fn page(command: clap::Command, also: &[String]) -> Vec<u8> {
         .and_then(|()| man.render_options_section(&mut page))
         .and_then(|()| if extra { man.render_extra_section(&mut page) } else { Ok(()) });
     rendered.expect("memory takes every byte");
-    page.extend_from_slice(EXIT_STATUS.as_bytes());
+    page.extend_from_slice(b".SH \"EXIT STATUS\"\n");
+    for (exit, why) in statuses {
+        page.extend_from_slice(format!(".TP\n{}\n{}\n", *exit as u8, why.replace('-', "\\-")).as_bytes());
+    }
     page.extend_from_slice(b".SH \"SEE ALSO\"\n");
     let also: Vec<String> = also.iter().cloned().chain(["goblin-commands(7)".to_owned()]).collect();
     page.extend_from_slice(also.join(",\n").replace('-', "\\-").as_bytes());
@@ -113,12 +91,14 @@ fn page(command: clap::Command, also: &[String]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
     use crate::app::committed::assert_committed;
 
     #[test]
     fn the_committed_pages_are_what_the_command_line_says() {
-        for (name, page) in pages(crate::app::program()) {
+        for (name, page) in pages(crate::app::Goblin::command()) {
             assert_committed(&format!("man/{name}"), &page);
         }
     }

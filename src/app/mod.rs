@@ -11,17 +11,20 @@ mod help;
 mod manual;
 mod password;
 mod publish;
+#[cfg(target_os = "linux")]
+mod resident;
 mod sbe_schema;
 mod serve;
 mod serve_args;
 mod show;
+mod statuses;
 mod stop;
 mod sub;
 mod watch;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::Exit;
 use stop::Stop;
@@ -69,9 +72,9 @@ enum ServerSubcommand {
 pub fn main() -> ExitCode {
     let is_server = std::env::args_os().nth(1).is_some_and(|word| word == "serve");
     let parsed = match is_server {
-        true => Server::try_parse()
+        true => parse::<Server>()
             .map(|Server { subcommand: ServerSubcommand::Serve(serve) }| GoblinSubcommand::Serve(serve)),
-        false => Goblin::try_parse().map(|goblin| goblin.subcommand),
+        false => parse::<Goblin>().map(|goblin| goblin.subcommand),
     };
     let subcommand = match parsed {
         Ok(subcommand) => subcommand,
@@ -85,7 +88,7 @@ pub fn main() -> ExitCode {
         GoblinSubcommand::Help(help) => help::run(help, program()),
         GoblinSubcommand::Completions(completions) => completions::run(&completions, program()),
         GoblinSubcommand::SbeSchema(_) => sbe_schema::run(),
-        GoblinSubcommand::Man(man) => manual::run(&man, program()),
+        GoblinSubcommand::Man(man) => manual::run(&man, Goblin::command()),
     };
     match ended {
         Ok(exit) => exit.into(),
@@ -98,7 +101,13 @@ pub fn main() -> ExitCode {
 
 /// The command line as clap knows it.
 fn program() -> clap::Command {
-    Goblin::command()
+    statuses::explained(Goblin::command())
+}
+
+fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, clap::Error> {
+    let mut program = statuses::explained(P::command());
+    let matches = program.try_get_matches_from_mut(std::env::args_os())?;
+    P::from_arg_matches(&matches).map_err(|error| error.format(&mut program))
 }
 
 /// Help and version go to standard output with status 0, mistakes to standard error with status 2.

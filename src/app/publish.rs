@@ -32,8 +32,7 @@ use window::Window;
 #[derive(clap::Args, Debug)]
 #[command(
     verbatim_doc_comment,
-    override_usage = "goblin pub [OPTIONS] CHANNEL MESSAGE\n       goblin pub [OPTIONS] CHANNEL... -- MESSAGE\n       goblin pub [OPTIONS] -x|--file FILE CHANNEL...",
-    after_help = "Status: 0 done, 1 the server refused a message, 2 usage, 3 could not connect or log in, 4 connection lost, 130 interrupted."
+    override_usage = "goblin pub [OPTIONS] CHANNEL MESSAGE\n       goblin pub [OPTIONS] CHANNEL... -- MESSAGE\n       goblin pub [OPTIONS] -x|--file FILE CHANNEL..."
 )]
 pub(super) struct PubArgs {
     /// Publish to shard channels (SPUBLISH)

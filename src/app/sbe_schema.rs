@@ -13,7 +13,7 @@ pub(super) struct SbeSchemaArgs {}
 /// Prints the schema.
 ///
 /// # Errors
-/// Standard output cannot be written (1).
+/// Standard output cannot be written (3).
 pub(super) fn run() -> Result<Exit, Error> {
     let mut output = Output::standard();
     Stop::settle(output.text(sbe_schema()).and_then(|()| output.flush()).map(|()| Exit::Done))

@@ -16,7 +16,10 @@ pub(super) fn run(args: ServeArgs) -> Result<Exit, Error> {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Error::usage(lines.join("\ngoblin: "))
     })?;
-    server::run(config, allocator())?;
+    server::run(config, allocator(), || {
+        #[cfg(target_os = "linux")]
+        super::resident::let_go_of_the_start();
+    })?;
     Ok(Exit::Done)
 }
 

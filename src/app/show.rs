@@ -19,7 +19,7 @@ pub(super) use progress::Progress;
 pub(super) use reply::Style;
 
 use super::Stop;
-use crate::client::Value;
+use crate::client::{Restored, Value};
 use crate::error::Error;
 
 /// Bytes gathered before they are written. Large enough that a burst of messages costs few calls.
@@ -140,9 +140,41 @@ pub(super) fn colour(asked: Option<bool>) -> bool {
     asked.unwrap_or_else(|| io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb())
 }
 
+/// That a connection is back, and what it lost.
+pub(super) fn restored(restored: &Restored) -> String {
+    let away = restored.away.as_secs_f64();
+    match &restored.loss {
+        loss if loss.is_nothing() => format!("connected again after {away:.1} s"),
+        loss => {
+            let loss = loss.to_string();
+            let verb = if loss.contains(" and ") { "are" } else { "is" };
+            format!("connected again after {away:.1} s; {loss} {verb} lost")
+        }
+    }
+}
+
+/// A reply as it is printed, for those who print it elsewhere; bytes that are no text are replaced.
+pub(super) fn reply_text(value: &Value, style: Style) -> String {
+    let mut text = Vec::new();
+    reply::write_reply(value, style, &mut text);
+    String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// Prints a line on standard error. Nothing is left to be done when nobody can read it.
 pub(super) fn notice(line: impl Display) {
-    let _ = writeln!(io::stderr(), "goblin: {line}");
+    let _ = io::stderr().write_all(notice_text(line).as_bytes());
+}
+
+/// The same line, for those who print it elsewhere.
+pub(super) fn notice_text(line: impl Display) -> String {
+    format!("goblin: {line}\n")
+}
+
+/// Ends the line on which a terminal showed `^C`.
+pub(super) fn end_line_of_interrupt() {
+    if io::stderr().is_terminal() {
+        let _ = writeln!(io::stderr());
+    }
 }
 
 /// Puts a question about what is going to happen; the answer is typed behind it.

@@ -34,9 +34,6 @@ const NAMES_SHOWN_MAX: usize = 10;
 ///
 /// A lost connection is tried again until it is back. Messages published in between are lost, which is said.
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = "Status: 0 done or the reader went away, 1 the server refused, 2 usage, 3 could not connect or log in, 4 connection lost, 5 timed out with nothing or too little received, 130 interrupted."
-)]
 pub(super) struct SubArgs {
     /// Take all names for channels, glob characters included
     #[arg(long, conflicts_with = "pattern")]
@@ -157,7 +154,7 @@ pub(super) fn run(args: SubArgs) -> Result<Exit, Error> {
     let (wanted, reconnects, rate) = (args.count, !args.no_reconnect, args.rate);
     watch::start(Reader::NoticedAtOnce)?;
     let mut session = args.connect.into_target()?.session()?;
-    subscribe(&mut session, &names, deadline)?;
+    subscribe(&mut session, &names, deadline, reconnects)?;
     show::notice(format_args!("subscribed to {}", names.describe()));
     if let Some(ready) = &mut ready {
         ready.tell()?;
@@ -165,14 +162,29 @@ pub(super) fn run(args: SubArgs) -> Result<Exit, Error> {
     Stop::settle(Tail::new(session, shown, wanted, reconnects, rate).run(begun, deadline))
 }
 
-fn subscribe(session: &mut Session, names: &Names, deadline: Option<Instant>) -> Result<(), ClientError> {
+/// Subscribes to all names; when the connection is lost before that is confirmed, again on the next one.
+fn subscribe(
+    session: &mut Session,
+    names: &Names,
+    deadline: Option<Instant>,
+    reconnects: bool,
+) -> Result<(), ClientError> {
     for (kind, names) in &names.0 {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        if left.is_some_and(|left| left.is_zero()) {
-            return Err(ClientError::TimedOut);
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(ClientError::TimedOut);
+            }
+            session.set_timeout(left);
+            match session.subscribe(*kind, names) {
+                Err(error) if reconnects && !session.is_connected() => {
+                    show::notice(format_args!("{error}; trying again"));
+                    let Some(restored) = session.reconnect(deadline)? else { return Err(error) };
+                    show::notice(show::restored(&restored));
+                }
+                subscribed => break subscribed?,
+            }
         }
-        session.set_timeout(left);
-        session.subscribe(*kind, names)?;
     }
     Ok(())
 }

@@ -8,8 +8,8 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -97,6 +97,14 @@ impl Interrupts {
     }
 }
 
+/// What is to be said before Ctrl-C ends the process.
+static LAST_WORDS: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
+
+/// Says this before Ctrl-C ends the process. It runs on another thread, while nobody makes output or for too long.
+pub(super) fn say_when_interrupted(last_words: impl FnOnce() + Send + 'static) {
+    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last_words));
+}
+
 /// Runs something that only waits, during which the process may end at once.
 pub(super) fn waiting<T>(wait: impl FnOnce() -> T) -> T {
     WAITING.store(true, Ordering::Relaxed);
@@ -132,6 +140,10 @@ fn end(exit: Exit) {
     let begun = Instant::now();
     while exit == Exit::Interrupted && !WAITING.load(Ordering::Relaxed) && begun.elapsed() < GRACE {
         thread::sleep(STEP);
+    }
+    let last_words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(say) = last_words.filter(|_| exit == Exit::Interrupted) {
+        say();
     }
     password::show_typing_again();
     std::process::exit(exit as i32);

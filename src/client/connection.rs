@@ -2,6 +2,8 @@
 //!
 //! Deliberately unknown here: what is done when the connection is lost; a [`super::Session`] does that.
 
+use std::collections::VecDeque;
+use std::io;
 use std::time::{Duration, Instant};
 
 use super::dialogue::{Awaited, Dialogue, words};
@@ -40,7 +42,14 @@ impl Connection {
     pub fn open(address: &Address, login: &Login, timeout: Option<Duration>) -> Result<Self, ClientError> {
         let mut connection = Connection::connect(address, timeout)?;
         connection.timeout = timeout;
-        connection.log_in(login)?;
+        connection.log_in(login).map_err(|error| match error {
+            // Whoever takes connections and says nothing cannot be told from nobody.
+            ClientError::TimedOut => {
+                let cause = io::Error::new(io::ErrorKind::TimedOut, "the login was not answered in time");
+                ClientError::Connect { address: address.to_string(), cause }
+            }
+            error => error,
+        })?;
         connection.timeout = None;
         Ok(connection)
     }
@@ -247,15 +256,32 @@ impl Connection {
     }
 
     fn answer(&mut self, mut awaited: Awaited, wait: Wait) -> Result<Value, ClientError> {
+        self.answer_in(&mut awaited, wait)?.ok_or_else(|| {
+            self.abandon(awaited);
+            ClientError::TimedOut
+        })
+    }
+
+    /// Waits for an answer; none when it was not there in time.
+    pub(super) fn answer_in(&mut self, awaited: &mut Awaited, wait: Wait) -> Result<Option<Value>, ClientError> {
         loop {
-            if let Some(answer) = self.dialogue.answer(&mut awaited)? {
-                return Ok(answer);
+            if let Some(answer) = self.dialogue.answer(awaited)? {
+                return Ok(Some(answer));
             }
             if !self.fill(wait)? {
-                self.dialogue.abandon(awaited.replies());
-                return Err(ClientError::TimedOut);
+                return Ok(None);
             }
         }
+    }
+
+    /// The answer is for nobody when it comes.
+    pub(super) fn abandon(&mut self, awaited: Awaited) {
+        self.dialogue.abandon(awaited.replies());
+    }
+
+    /// The pushes kept while answers were waited for.
+    pub(super) fn take_pushes(&mut self) -> VecDeque<Value> {
+        self.dialogue.take_pushes()
     }
 
     /// Reads once. False when nothing came in time.

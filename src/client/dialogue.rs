@@ -56,6 +56,11 @@ impl Awaited {
         Awaited { confirmations, by_push: confirmations > 0 }
     }
 
+    /// The same, when so many confirmations come if any do.
+    pub(super) fn confirmed(self, confirmations: usize) -> Self {
+        Awaited { confirmations: if self.by_push { confirmations } else { 0 }, ..self }
+    }
+
     /// How many ordinary replies it consists of: 0 or 1.
     pub(super) fn replies(self) -> usize {
         usize::from(!self.by_push)
@@ -173,6 +178,11 @@ impl Dialogue {
     /// A value kept earlier, pushes before replies.
     pub(super) fn take_kept(&mut self) -> Option<Value> {
         self.pushes.pop_front().or_else(|| self.replies.pop_front())
+    }
+
+    /// The pushes kept so far.
+    pub(super) fn take_pushes(&mut self) -> VecDeque<Value> {
+        std::mem::take(&mut self.pushes)
     }
 
     /// Puts a value back that was taken too early.

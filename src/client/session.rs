@@ -11,7 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::back_off::BackOff;
-use super::state::{Loss, State};
+use super::dialogue::Awaited;
+use super::state::{Loss, Meaning, State};
+use super::stream::Wait;
 use super::{Address, ClientError, Connection, Event, Kind, Login};
 use crate::limits;
 use crate::protocol::resp::Value;
@@ -35,11 +37,14 @@ pub struct Session {
     attempt_timeout: Duration,
     loss: Loss,
     notice: Option<Restored>,
-    news: VecDeque<News>,
+    /// What a lost connection still brought.
+    pushes: VecDeque<Value>,
+    /// The request whose answer was not given yet.
+    unanswered: Option<(Meaning, Awaited)>,
 }
 
 /// The connection is back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// How long there was none.
     pub away: Duration,
@@ -49,11 +54,11 @@ pub struct Restored {
     pub loss: Loss,
 }
 
-/// What happens to somebody who listens.
+/// What happens to somebody who listens. Pushes are read, or values as they came.
 #[derive(Debug)]
-pub enum News {
+pub enum News<P = Event> {
     /// The server pushed something.
-    Event(Event),
+    Event(P),
     /// The connection is lost. Whoever goes on listening waits for another.
     Lost(ClientError),
     /// Another is there, and all subscriptions are in force again. What was published in between is lost.
@@ -86,7 +91,8 @@ impl Session {
             attempt_timeout: timeout,
             loss: Loss::default(),
             notice: None,
-            news: VecDeque::new(),
+            pushes: VecDeque::new(),
+            unanswered: None,
         }
     }
 
@@ -123,6 +129,12 @@ impl Session {
         self.connection.is_some()
     }
 
+    /// While the connection is known to be lost: when [`Session::next`] makes the next attempt. One whose deadline is
+    /// before that costs none.
+    pub fn retry_at(&self) -> Option<Instant> {
+        if self.connection.is_some() { None } else { Some(self.not_before) }
+    }
+
     /// The notice of the last return, once.
     pub fn take_notice(&mut self) -> Option<Restored> {
         self.notice.take()
@@ -136,32 +148,100 @@ impl Session {
     /// sent, because a transaction or a watch was lost; told once. [`ClientError::Lost`]: whether it was executed is
     /// not known. [`ClientError::TimedOut`].
     pub fn call(&mut self, args: &[&[u8]]) -> Result<Value, ClientError> {
+        self.send(args)?;
+        let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        self.answer(deadline)?.ok_or_else(|| {
+            self.abandon();
+            ClientError::TimedOut
+        })
+    }
+
+    /// The first half of [`Session::call`], for those who look at something else while they wait: sends, and leaves the
+    /// answer to [`Session::answer`].
+    ///
+    /// # Errors
+    /// As [`Session::call`].
+    pub fn send(&mut self, args: &[&[u8]]) -> Result<(), ClientError> {
+        self.abandon();
         if self.connection.as_mut().is_some_and(Connection::is_ended) {
             self.give_up();
         }
         if self.connection.is_none() {
-            let restored = self.attempt(self.attempt_timeout)?;
-            let untold = self.notice.map_or(Loss::default(), |notice| notice.loss);
-            self.notice = Some(Restored { loss: restored.loss.and(untold), ..restored });
-            if restored.loss.transaction || restored.loss.watched_keys {
-                return Err(ClientError::Forgotten(restored.loss));
+            let Restored { away, attempts, loss } = self.attempt(self.attempt_timeout)?;
+            let untold = self.notice.take().map_or(Loss::default(), |notice| notice.loss);
+            self.notice = Some(Restored { away, attempts, loss: loss.clone().and(untold) });
+            if loss.transaction.is_some() || loss.watched_keys {
+                return Err(ClientError::Forgotten(loss));
             }
         }
-        let Some(connection) = &mut self.connection else {
-            return Err(ClientError::Lost { inside_message: false, cause: None });
-        };
-        match connection.call(args) {
-            Ok(answer) => {
-                self.state.answered(args, &answer);
-                Ok(answer)
+        let Some(connection) = &mut self.connection else { return Err(no_connection()) };
+        connection.send(args).map_err(|error| self.lose_answer(error))?;
+        let awaited = Awaited::to(args).confirmed(self.state.confirmations(args));
+        self.unanswered = Some((Meaning::of(args), awaited));
+        Ok(())
+    }
+
+    /// Waits for the answer to what was sent, until `deadline` or as long as it takes; none when it was not there by
+    /// then, or when nothing was sent. It may be waited for again.
+    ///
+    /// # Errors
+    /// As [`Session::call`].
+    pub fn answer(&mut self, deadline: Option<Instant>) -> Result<Option<Value>, ClientError> {
+        let Some((meaning, mut awaited)) = self.unanswered.take() else { return Ok(None) };
+        let Some(connection) = &mut self.connection else { return Err(no_connection()) };
+        let answer = connection.answer_in(&mut awaited, deadline.map_or(Wait::Forever, Wait::Until));
+        match answer.map_err(|error| self.lose_answer(error))? {
+            Some(answer) => {
+                self.state.answered(meaning, &answer);
+                Ok(Some(answer))
             }
-            Err(error) if is_loss(&error) => {
-                self.give_up();
-                self.loss.answer = true;
-                Err(error)
+            None => {
+                self.unanswered = Some((meaning, awaited));
+                Ok(None)
             }
-            Err(error) => Err(error),
         }
+    }
+
+    /// Waits no longer for the answer to what was sent; it is dropped when it comes.
+    pub fn abandon(&mut self) {
+        if let (Some((_, awaited)), Some(connection)) = (self.unanswered.take(), &mut self.connection) {
+            connection.abandon(awaited);
+        }
+    }
+
+    /// The pushes that came before the last answer, or so far while it is waited for, and were not given yet.
+    pub fn take_pushes(&mut self) -> Vec<Value> {
+        let kept = self.connection.as_mut().map(Connection::take_pushes);
+        self.pushes.drain(..).chain(kept.into_iter().flatten()).collect()
+    }
+
+    /// Lets go of the connection, as if it had been lost. What is done next makes another.
+    pub fn disconnect(&mut self) {
+        if self.connection.is_some() {
+            let has_unanswered = self.unanswered.take().is_some();
+            self.give_up();
+            self.loss.answer = has_unanswered;
+        }
+    }
+
+    /// Logs in anew, in one round trip; a later connection does so, too.
+    ///
+    /// # Errors
+    /// As [`Connection::log_in`].
+    pub fn log_in(&mut self, login: Login) -> Result<(), ClientError> {
+        let Some(connection) = &mut self.connection else { return Err(no_connection()) };
+        let logged_in = connection.log_in(&login);
+        match &logged_in {
+            Ok(()) => self.state.logged_in(login),
+            Err(error) if is_loss(error) => self.give_up(),
+            Err(_) => {}
+        }
+        logged_in
+    }
+
+    /// Gives up all subscriptions that another connection would have to restore: for a server that refuses them.
+    pub fn forget_subscriptions(&mut self) {
+        self.state.forget_subscriptions();
     }
 
     /// Joins channels, patterns or shard channels, and waits until all of it is in force.
@@ -169,9 +249,7 @@ impl Session {
     /// # Errors
     /// [`ClientError::Refused`], and those of [`Session::call`].
     pub fn subscribe<A: AsRef<[u8]>>(&mut self, kind: Kind, names: &[A]) -> Result<(), ClientError> {
-        let Some(connection) = &mut self.connection else {
-            return Err(ClientError::Lost { inside_message: false, cause: None });
-        };
+        let Some(connection) = &mut self.connection else { return Err(no_connection()) };
         let joined = connection.subscribe(kind, names);
         match &joined {
             Ok(()) => self.state.joined(kind, names),
@@ -187,15 +265,27 @@ impl Session {
     /// # Errors
     /// A server that is there and refuses user, password, database or a subscription; a message that is none.
     pub fn next(&mut self, deadline: Option<Instant>) -> Result<Option<News>, ClientError> {
-        if let Some(news) = self.news.pop_front() {
-            return Ok(Some(news));
+        Ok(match self.next_push(deadline)? {
+            Some(News::Event(push)) => Some(News::Event(Event::of(push)?)),
+            Some(News::Lost(error)) => Some(News::Lost(error)),
+            Some(News::Restored(restored)) => Some(News::Restored(restored)),
+            None => None,
+        })
+    }
+
+    /// As [`Session::next`], with pushes as they came.
+    ///
+    /// # Errors
+    /// A server that is there and refuses user, password, database or a subscription.
+    pub fn next_push(&mut self, deadline: Option<Instant>) -> Result<Option<News<Value>>, ClientError> {
+        if let Some(push) = self.pushes.pop_front() {
+            return Ok(Some(News::Event(push)));
         }
         let Some(connection) = &mut self.connection else {
             return Ok(self.reconnect(deadline)?.map(News::Restored));
         };
         match connection.next_push(deadline) {
-            Ok(Some(push)) => Ok(Some(News::Event(Event::of(push)?))),
-            Ok(None) => Ok(None),
+            Ok(push) => Ok(push.map(News::Event)),
             Err(error) if is_loss(&error) => {
                 self.give_up();
                 Ok(Some(News::Lost(error)))
@@ -263,7 +353,7 @@ impl Session {
         let now = Instant::now();
         if let Some(mut connection) = self.connection.take() {
             while let Ok(Some(push)) = connection.next_push(Some(now)) {
-                self.news.extend(Event::of(push).ok().map(News::Event));
+                self.pushes.push_back(push);
             }
         }
         // A server that ends every connection soon is come back to ever more slowly.
@@ -272,8 +362,22 @@ impl Session {
         }
         self.not_before = now + self.back_off.wait();
         self.since = now;
+        self.unanswered = None;
         self.loss = self.state.lose();
     }
+
+    /// The answer to a request is lost if the connection is.
+    fn lose_answer(&mut self, error: ClientError) -> ClientError {
+        if is_loss(&error) {
+            self.give_up();
+            self.loss.answer = true;
+        }
+        error
+    }
+}
+
+fn no_connection() -> ClientError {
+    ClientError::Lost { inside_message: false, cause: None }
 }
 
 fn is_loss(error: &ClientError) -> bool {

@@ -17,12 +17,22 @@ pub(super) struct State {
     /// The changes that EXEC will make, one for each queued command; none outside a transaction.
     queued: Option<Vec<Option<Change>>>,
     watching: bool,
-    adjusted: bool,
+    /// What it was told about how to behave, such as `CLIENT NO-TOUCH`.
+    settings: BTreeSet<&'static str>,
+}
+
+/// What a request is to the state of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Begin,
+    Discard,
+    Execute,
+    Other(Option<Change>),
 }
 
 /// What an accepted request changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Change {
+pub(super) enum Change {
     Db(u32),
     User { user: Option<Vec<u8>>, password: Vec<u8> },
     Name(Option<Vec<u8>>),
@@ -31,68 +41,68 @@ enum Change {
     Leave(Kind, Vec<Vec<u8>>),
     Watch,
     Unwatch,
-    Adjust,
+    Adjust(&'static str),
+    Readjust(&'static str),
     Reset,
 }
 
 /// What went with a connection and cannot be brought back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Loss {
-    /// A transaction that had begun: none of it was executed.
-    pub transaction: bool,
+    /// A transaction that had begun, of so many commands: none of it was executed.
+    pub transaction: Option<usize>,
     /// Keys were watched: whether they changed is not known any more.
     pub watched_keys: bool,
     /// There were subscriptions: what was published until they were restored is lost.
     pub messages: bool,
     /// A request was under way: whether it was executed is not known.
     pub answer: bool,
-    /// The connection was told how to behave (CLIENT NO-EVICT, NO-TOUCH, TRACKING, REPLY and the like): it no longer does.
-    pub settings: bool,
+    /// How the connection was told to behave, such as `CLIENT NO-TOUCH`: it no longer does.
+    pub settings: BTreeSet<&'static str>,
 }
 
 impl Loss {
+    /// True when all is as it was.
+    pub fn is_nothing(&self) -> bool {
+        *self == Loss::default()
+    }
+
     /// Both losses.
     pub(super) fn and(self, other: Loss) -> Loss {
         Loss {
-            transaction: self.transaction || other.transaction,
+            transaction: self.transaction.or(other.transaction),
             watched_keys: self.watched_keys || other.watched_keys,
             messages: self.messages || other.messages,
             answer: self.answer || other.answer,
-            settings: self.settings || other.settings,
+            settings: &self.settings | &other.settings,
         }
     }
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let transaction = self.transaction.map(|count| match count {
+            1 => "the transaction with 1 command".to_owned(),
+            count => format!("the transaction with {count} commands"),
+        });
         let parts = [
-            (self.transaction, "the transaction"),
-            (self.watched_keys, "the watch on keys"),
-            (self.messages, "what was published meanwhile"),
-            (self.answer, "the answer to a request"),
-            (self.settings, "settings of the connection"),
+            transaction.as_deref(),
+            self.watched_keys.then_some("the watch on keys"),
+            self.messages.then_some("what was published meanwhile"),
+            self.answer.then_some("the answer to a request"),
         ];
-        let mut lost = parts.iter().filter(|(is_lost, _)| *is_lost).map(|(_, words)| *words).peekable();
-        if lost.peek().is_none() {
-            return f.write_str("nothing");
+        let lost: Vec<&str> = parts.into_iter().flatten().chain(self.settings.iter().copied()).collect();
+        match lost.split_last() {
+            None => f.write_str("nothing"),
+            Some((only, [])) => f.write_str(only),
+            Some((last, others)) => write!(f, "{} and {last}", others.join(", ")),
         }
-        let mut first = true;
-        while let Some(words) = lost.next() {
-            let between = match (first, lost.peek()) {
-                (true, _) => "",
-                (false, Some(_)) => ", ",
-                (false, None) => " and ",
-            };
-            write!(f, "{between}{words}")?;
-            first = false;
-        }
-        Ok(())
     }
 }
 
 impl State {
     pub(super) fn new(login: Login) -> Self {
-        State { login, names: Default::default(), queued: None, watching: false, adjusted: false }
+        State { login, names: Default::default(), queued: None, watching: false, settings: BTreeSet::new() }
     }
 
     /// As whom, where and in which dialect another connection is to log in.
@@ -109,26 +119,36 @@ impl State {
         self.queued.is_some()
     }
 
+    /// As whom, where and in which dialect it has been logged in anew.
+    pub(super) fn logged_in(&mut self, login: Login) {
+        self.login = login;
+    }
+
+    /// How many confirmations answer a request that subscribes or leaves.
+    pub(super) fn confirmations(&self, args: &[&[u8]]) -> usize {
+        let [name] = args else { return args.len().saturating_sub(1).max(1) };
+        let left = Kind::ALL.into_iter().find(|kind| name.eq_ignore_ascii_case(kind.leave_command()));
+        left.map_or(1, |kind| self.names(kind).len().max(1))
+    }
+
     /// Takes notice of what the server made of a request.
-    pub(super) fn answered(&mut self, args: &[&[u8]], reply: &Value) {
+    pub(super) fn answered(&mut self, meaning: Meaning, reply: &Value) {
         let reply = match reply {
             Value::Attributed(attributed) => &attributed.value,
             reply => reply,
         };
-        let Some(name) = args.first() else { return };
-        let is = |word: &str| name.eq_ignore_ascii_case(word.as_bytes());
-        match reply {
+        match (reply, meaning) {
             // An EXEC that is refused ends the transaction, too, unless it was no EXEC.
-            Value::Error(_) if is("EXEC") => self.end_transaction(),
-            Value::Error(_) => {}
-            Value::Status(word) if word == b"QUEUED" => {
-                if let Some(queued) = &mut self.queued {
-                    queued.push(Change::of(args));
+            (Value::Error(_), Meaning::Execute) => self.end_transaction(),
+            (Value::Error(_), _) => {}
+            (Value::Status(word), meaning) if word == b"QUEUED" => {
+                if let (Some(queued), Meaning::Other(change)) = (&mut self.queued, meaning) {
+                    queued.push(change);
                 }
             }
-            _ if is("MULTI") => self.queued = Some(Vec::new()),
-            _ if is("DISCARD") => self.end_transaction(),
-            _ if is("EXEC") => {
+            (_, Meaning::Begin) => self.queued = Some(Vec::new()),
+            (_, Meaning::Discard) => self.end_transaction(),
+            (reply, Meaning::Execute) => {
                 let changes = self.queued.take().unwrap_or_default();
                 self.watching = false;
                 for (change, reply) in changes.into_iter().zip(reply.as_items().unwrap_or_default()) {
@@ -137,7 +157,7 @@ impl State {
                     }
                 }
             }
-            _ => Change::of(args).into_iter().for_each(|change| self.apply(change)),
+            (_, Meaning::Other(change)) => change.into_iter().for_each(|change| self.apply(change)),
         }
     }
 
@@ -146,14 +166,19 @@ impl State {
         self.names[kind as usize].extend(names.iter().map(|name| name.as_ref().to_vec()));
     }
 
+    /// Nothing is subscribed to any more.
+    pub(super) fn forget_subscriptions(&mut self) {
+        self.names = Default::default();
+    }
+
     /// The connection is gone: gives what cannot be brought back, and forgets it.
     pub(super) fn lose(&mut self) -> Loss {
         Loss {
-            transaction: self.queued.take().is_some(),
+            transaction: self.queued.take().map(|queued| queued.len()),
             watched_keys: std::mem::take(&mut self.watching),
             messages: self.names.iter().any(|names| !names.is_empty()),
             answer: false,
-            settings: std::mem::take(&mut self.adjusted),
+            settings: std::mem::take(&mut self.settings),
         }
     }
 
@@ -185,8 +210,22 @@ impl State {
             }),
             Change::Watch => self.watching = true,
             Change::Unwatch => self.watching = false,
-            Change::Adjust => self.adjusted = true,
+            Change::Adjust(name) => drop(self.settings.insert(name)),
+            Change::Readjust(name) => drop(self.settings.remove(name)),
             Change::Reset => *self = State::new(Login { sbe: self.login.sbe, ..Login::default() }),
+        }
+    }
+}
+
+impl Meaning {
+    /// That of a request.
+    pub(super) fn of(args: &[&[u8]]) -> Meaning {
+        let is = |word: &str| args.first().is_some_and(|name| name.eq_ignore_ascii_case(word.as_bytes()));
+        match args.first().map_or(0, |name| name.len()) {
+            5 if is("MULTI") => Meaning::Begin,
+            7 if is("DISCARD") => Meaning::Discard,
+            4 if is("EXEC") => Meaning::Execute,
+            _ => Meaning::Other(Change::of(args)),
         }
     }
 }
@@ -222,9 +261,20 @@ impl Change {
             [word, name] if is(args[0], "CLIENT") && is(word, "SETNAME") => {
                 Some(Change::Name(Some(name.to_vec()).filter(|name| !name.is_empty())))
             }
-            [word, ..] if is(name, "CLIENT") => {
-                const LASTING: [&str; 6] = ["NO-EVICT", "NO-TOUCH", "TRACKING", "REPLY", "SETINFO", "GOBLIN-POLICY"];
-                LASTING.iter().any(|known| is(word, known)).then_some(Change::Adjust)
+            [word, modes @ ..] if is(name, "CLIENT") => {
+                const LASTING: [(&str, &str); 6] = [
+                    ("NO-EVICT", "CLIENT NO-EVICT"),
+                    ("NO-TOUCH", "CLIENT NO-TOUCH"),
+                    ("TRACKING", "CLIENT TRACKING"),
+                    ("REPLY", "CLIENT REPLY"),
+                    ("SETINFO", "CLIENT SETINFO"),
+                    ("GOBLIN-POLICY", "CLIENT GOBLIN-POLICY"),
+                ];
+                let (known, title) = LASTING.into_iter().find(|(known, _)| is(word, known))?;
+                // Replies are on unless they are turned off; all else is off unless it is turned on.
+                let usual = if known == "REPLY" { "ON" } else { "OFF" };
+                let is_usual = modes.first().is_some_and(|mode| is(mode, usual));
+                Some(if is_usual { Change::Readjust(title) } else { Change::Adjust(title) })
             }
             _ => None,
         }
@@ -263,7 +313,7 @@ mod tests {
                 Some(text) => Value::Error(text.into()),
                 None => Value::Status((*reply).into()),
             };
-            state.answered(&args, &reply);
+            state.answered(Meaning::of(&args), &reply);
         }
         state
     }
@@ -305,9 +355,9 @@ mod tests {
         let mut open = state(&begun);
         assert_eq!((open.login().db, open.in_transaction()), (0, true));
         let mut done = open.clone();
-        done.answered(&[b"EXEC"], &Value::Array(vec![Value::Status(b"OK".into()), Value::Error(b"no".into())]));
+        done.answered(Meaning::Execute, &Value::Array(vec![Value::Status(b"OK".into()), Value::Error(b"no".into())]));
         assert_eq!((done.login().db, done.lose()), (3, Loss::default()));
-        assert_eq!(open.lose(), Loss { transaction: true, watched_keys: true, ..Loss::default() });
+        assert_eq!(open.lose(), Loss { transaction: Some(2), watched_keys: true, ..Loss::default() });
         assert_eq!(open.lose(), Loss::default());
         for (last, reply) in [("DISCARD", "OK"), ("EXEC", "-EXECABORT")] {
             let mut ended = state(&[&begun[..], &[(last, reply)]].concat());
@@ -317,10 +367,23 @@ mod tests {
 
     #[test]
     fn losses_are_named() {
-        let all = Loss { transaction: true, watched_keys: true, messages: true, answer: false, settings: false };
-        assert_eq!(all.to_string(), "the transaction, the watch on keys and what was published meanwhile");
+        let all = Loss { transaction: Some(2), watched_keys: true, messages: true, ..Loss::default() };
+        let words = "the transaction with 2 commands, the watch on keys and what was published meanwhile";
+        assert_eq!(all.to_string(), words);
         assert_eq!(Loss { messages: true, ..Loss::default() }.to_string(), "what was published meanwhile");
         assert_eq!(Loss::default().to_string(), "nothing");
-        assert!(state(&[("CLIENT NO-TOUCH on", "OK")]).lose().settings);
+        let lines = ["CLIENT NO-TOUCH on", "client no-evict ON", "CLIENT TRACKING ON", "CLIENT TRACKING off"];
+        let loss = state(&lines.map(|line| (line, "OK"))).lose();
+        assert_eq!(loss.to_string(), "CLIENT NO-EVICT and CLIENT NO-TOUCH");
+        assert!(!loss.is_nothing() && Loss::default().is_nothing());
+    }
+
+    #[test]
+    fn leaving_everything_is_confirmed_for_each() {
+        let seen = state(&[("SUBSCRIBE a b", "x"), ("PSUBSCRIBE p*", "x")]);
+        let confirmations = |line: &str| seen.confirmations(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>());
+        assert_eq!((confirmations("UNSUBSCRIBE"), confirmations("punsubscribe")), (2, 1));
+        assert_eq!((confirmations("SUNSUBSCRIBE"), confirmations("UNSUBSCRIBE x y z")), (1, 3));
+        assert_eq!((confirmations("SUBSCRIBE"), confirmations("SUBSCRIBE x y")), (1, 2));
     }
 }

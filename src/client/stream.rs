@@ -4,7 +4,9 @@
 //! the same way pays no system call for saying so.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 #[cfg(unix)]
@@ -159,7 +161,15 @@ impl Stream {
 fn connect_tcp(host: &str, port: u16, timeout: Option<Duration>) -> io::Result<TcpStream> {
     let wait = Wait::within(timeout);
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in (host, port).to_socket_addrs()? {
+    // An address needs neither a lookup nor a thread for it.
+    let addresses = match host.parse::<IpAddr>() {
+        Ok(address) => vec![SocketAddr::from((address, port))],
+        Err(_) => {
+            let host = host.to_owned();
+            look_up(wait, move || Ok((host.as_str(), port).to_socket_addrs()?.collect()))?
+        }
+    };
+    for address in addresses {
         let attempt = match wait {
             Wait::Until(deadline) => match deadline.saturating_duration_since(Instant::now()) {
                 Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
@@ -176,6 +186,21 @@ fn connect_tcp(host: &str, port: u16, timeout: Option<Duration>) -> io::Result<T
         }
     }
     Err(last)
+}
+
+/// Looks a name up. The system's own lookup has no timeout: one that takes too long is left behind on its thread, and
+/// ends when the system gives up.
+fn look_up(
+    wait: Wait,
+    resolve: impl FnOnce() -> io::Result<Vec<SocketAddr>> + Send + 'static,
+) -> io::Result<Vec<SocketAddr>> {
+    let Wait::Until(deadline) = wait else { return resolve() };
+    let (sender, receiver) = mpsc::sync_channel(1);
+    // Whoever has given up does not receive.
+    thread::Builder::new().name("lookup".into()).spawn(move || drop(sender.send(resolve())))?;
+    receiver
+        .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "the name was not looked up in time")))
 }
 
 fn in_time(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
@@ -239,6 +264,27 @@ impl Socket {
             Socket::Unix(stream) => stream.set_write_timeout(timeout),
             #[cfg(target_os = "linux")]
             Socket::Ring(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lookup_ends_within_its_time() {
+        let (release, held) = mpsc::channel::<()>();
+        let never = move || {
+            let _ = held.recv();
+            Ok(Vec::new())
+        };
+        let late = look_up(Wait::within(Some(Duration::from_millis(5))), never).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        drop(release);
+        let address = SocketAddr::from(([127, 0, 0, 1], 7));
+        for timeout in [None, Some(Duration::from_secs(60))] {
+            assert_eq!(look_up(Wait::within(timeout), move || Ok(vec![address])).unwrap(), [address]);
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn usage(spec: &Spec) -> String {
 
 /// The help of one command, ready to print: usage, summary, facts, subcommands, history, examples.
 pub fn help(spec: &Spec) -> String {
-    let mut text = format!("{}\n\n  {}\n\n", usage(spec), spec.summary);
+    let mut text = format!("{}\n\n  {}\n\n", wrapped(&usage(spec)), spec.summary);
     let mut fact = |name: &str, value: &str| text += &format!("  {name:<11} {value}\n");
     fact("group", spec.group.word());
     fact("since", spec.since);
@@ -47,6 +47,27 @@ pub fn help(spec: &Spec) -> String {
         }
     }
     text
+}
+
+/// Columns of a line of help: what every terminal has.
+const COLUMNS: usize = 80;
+
+/// The same words in lines that a terminal need not break.
+fn wrapped(text: &str) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        if column > 0 && column + 1 + word.len() > COLUMNS {
+            lines += "\n    ";
+            column = 4;
+        } else if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines += word;
+        column += word.len();
+    }
+    lines
 }
 
 /// The lines that `CLIENT HELP` and its like answer.
@@ -322,6 +343,15 @@ fn opened_by(argument: &'static Argument, word: &[u8]) -> Option<Vec<Due>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn usage_is_broken_between_words() {
+        let text = "word ".repeat(40);
+        let lines = wrapped(text.trim_end());
+        assert!(lines.lines().count() == 3 && lines.lines().all(|line| line.len() <= COLUMNS), "{lines}");
+        assert_eq!(lines.split_whitespace().count(), 40);
+        assert_eq!(wrapped("SADD key"), "SADD key");
+    }
 
     fn words(line: &str) -> Vec<&[u8]> {
         line.split(' ').filter(|word| !word.is_empty()).map(str::as_bytes).collect()

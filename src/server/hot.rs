@@ -28,8 +28,14 @@ const CROWDED_LOOKS: u32 = 256;
 /// Visits between two looks through the event loop: everybody else waits for some 15 us at most.
 const VISITS_PER_LOOK: u32 = 64;
 
+/// The same where only rings are hot, which cost less to visit.
+const RING_PASSES_PER_LOOK: u32 = 256;
+
 /// Turns run between two looks through the event loop, which bounds what a busy hot session may delay others by.
 const TURNS_PER_LOOK: u32 = 4;
+
+/// How long requests over rings may keep others waiting for a look through the event loop.
+const RINGS_PER_LOOK_US: u64 = 20;
 
 /// Sessions that sent something a moment ago.
 #[derive(Debug, Default)]
@@ -86,8 +92,22 @@ enum Visit {
 }
 
 impl Shared {
-    /// Reads from the hot sessions until it is time to look at all.
-    pub(super) fn visit_hot(&self) {
+    /// Looks at hot sessions and rings until it is time to look at all.
+    pub(super) fn look(&self) {
+        self.visit_hot();
+        if self.rings.borrow().is_empty() {
+            return;
+        }
+        let begun_us = self.inner.borrow().table.now.unix_us;
+        for _ in 0..RING_PASSES_PER_LOOK {
+            // The clock was read for what came.
+            if self.visit_rings() && self.inner.borrow().table.now.unix_us >= begun_us + RINGS_PER_LOOK_US {
+                break;
+            }
+        }
+    }
+
+    fn visit_hot(&self) {
         let mut turns = 0;
         for _ in 0..VISITS_PER_LOOK {
             let mut visited = false;
@@ -99,6 +119,7 @@ impl Shared {
             if !visited || turns >= TURNS_PER_LOOK {
                 break;
             }
+            self.visit_rings();
         }
         let hot = &mut *self.hot.borrow_mut();
         hot.crowded_for = hot.crowded_for.saturating_sub(1);

@@ -16,8 +16,8 @@ use crate::reply::{CommandError, Reply};
 use crate::transport::{Link, Peer, RingDoor, Stream, TcpDoor, UnixDoor};
 
 use super::config::socket_folder::prepare;
-use super::config::{Config, Place, Wait};
-use super::rings::{self, Ring};
+use super::config::{Config, Place};
+use super::rings::{Rings, answer};
 use super::serve::serve;
 use super::session::{Session, State};
 use super::{Inner, Shared, log};
@@ -103,15 +103,16 @@ impl Doors {
     }
 }
 
-/// Starts one accepting task for each listener, and one poller for all rings.
-pub(super) fn spawn(shared: &Rc<Shared>, doors: Doors, wait: Wait) -> Vec<JoinHandle<()>> {
+/// Starts one accepting task for each listener and one for each ring's bell; rings are looked at by whoever waits.
+pub(super) fn spawn(shared: &Rc<Shared>, doors: Doors) -> Vec<JoinHandle<()>> {
+    let rings = Rings::new(doors.rings);
+    let bells = rings.bells();
+    *shared.rings.borrow_mut() = rings;
+    let answer = |(place, bell)| tokio::task::spawn_local(answer(Rc::clone(shared), place, bell));
+    let mut tasks: Vec<_> = bells.into_iter().map(answer).collect();
     let tcp = doors.tcp.into_iter().map(Door::Tcp);
     let all = tcp.chain(doors.unix.map(Door::Unix));
-    let mut tasks: Vec<_> = all.map(|door| tokio::task::spawn_local(accept_all(Rc::clone(shared), door))).collect();
-    if !doors.rings.is_empty() {
-        let rings = doors.rings.into_iter().map(Ring::new).collect();
-        tasks.push(tokio::task::spawn_local(rings::poll(Rc::clone(shared), rings, wait)));
-    }
+    tasks.extend(all.map(|door| tokio::task::spawn_local(accept_all(Rc::clone(shared), door))));
     tasks
 }
 

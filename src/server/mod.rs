@@ -52,6 +52,8 @@ struct Shared {
     scratch: RefCell<Box<[u8]>>,
     /// Sessions to look at first.
     hot: RefCell<hot::Hot>,
+    /// Looked at by whoever waits or has run a turn.
+    rings: RefCell<rings::Rings>,
     /// Counts rounds, so that the waiting task sees that something happened.
     activity: Cell<u64>,
     /// The waiting task polls no more and must be woken by the next round.
@@ -70,11 +72,12 @@ struct Inner {
     clock: Clock,
 }
 
-/// Runs a server until it is told to stop. Blocks the calling thread, which becomes the engine thread.
+/// Runs a server until it is told to stop. Blocks the calling thread, which becomes the engine thread. `ready` is
+/// called once, when the server listens and is about to serve.
 ///
 /// # Errors
 /// A listener that cannot be made, or a setting the system refuses; nothing is left behind.
-pub fn run(mut config: Config, allocator: Allocator) -> Result<(), Error> {
+pub fn run(mut config: Config, allocator: Allocator, ready: impl FnOnce()) -> Result<(), Error> {
     let started = Instant::now();
     signal::abort_on_panic();
     log::set_level(config.settings.log_level());
@@ -90,15 +93,17 @@ pub fn run(mut config: Config, allocator: Allocator) -> Result<(), Error> {
         let signals = signal::Signals::catch()?;
         let doors = listen::open(&config)?;
         let shared = Shared::new(&config, &doors, allocator, started);
-        let ready = format!("ready, listening on {}", doors.describe());
-        let tasks = listen::spawn(&shared, doors, config.wait);
+        let listening = format!("ready, listening on {}", doors.describe());
+        let tasks = listen::spawn(&shared, doors);
         config.notes.iter().chain(&notes).for_each(|note| log::notice(format_args!("{note}")));
-        log::notice(format_args!("{ready}"));
+        log::notice(format_args!("{listening}"));
         tokio::task::spawn_local(wait::wait(Rc::clone(&shared), config.wait));
         tokio::task::spawn_local(cron::cron(Rc::clone(&shared)));
+        ready();
         let reason = signals.until_stopped(&shared.shutdown).await;
         log::notice(format_args!("{reason}, stopping"));
         // The listeners go first: they remove the paths they made.
+        shared.rings.borrow_mut().close();
         tasks.iter().for_each(tokio::task::JoinHandle::abort);
         for task in tasks {
             let _ = task.await;
@@ -126,6 +131,7 @@ impl Shared {
             inner: RefCell::new(Inner { engine, table, window: Window::default(), clock: Clock::set() }),
             scratch: RefCell::new(vec![0; READ_BYTES_MAX].into_boxed_slice()),
             hot: RefCell::default(),
+            rings: RefCell::new(rings::Rings::new(Vec::new())),
             activity: Cell::new(0),
             waiting_sleeps: Cell::new(false),
             stirred: Notify::new(),

@@ -1,137 +1,213 @@
-//! The poller: looks at rings for requests, and for room to write what their sessions have to send.
+//! Rings: looked at for requests, and for room to write what their sessions have to send.
 //!
-//! A ring has no way to wake anybody, so it is looked at: without a pause while something came a moment ago, then at
-//! growing distances. A ring that nobody has taken is looked at every few milliseconds, for its first client.
+//! A ring is memory, and memory wakes nobody: it is looked at. Rings on which something came a moment ago are hot and
+//! looked at in each pass, in their order; of the others one in turn, because each costs lines of the processor's cache
+//! whose headers all share a few sets.
 //!
-//! Invariant: a session over a ring is run by a visit only, never by a task; a visit runs at most one turn.
+//! Invariant: a session over a ring is run by a visit only, never by a task; a visit runs at most one turn, and a pass
+//! visits a ring at most once.
 //! Invariant: what a peer wrote and cannot be ends its session, is counted and logged, and touches nobody else.
+//! Deliberately unknown here: when nothing is looked at, see [`super::wait`].
 
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use crate::engine::{ClientId, SubscriberId};
-use crate::transport::{Corrupt, Link, Peer, RingDoor};
+use crate::transport::{Bell, Corrupt, Link, Peer, RingDoor};
 
-use super::config::Wait;
 use super::serve::Readiness;
 use super::{Shared, log};
 
-/// Passes over the rings before others get their turn: some microseconds.
-const PASSES_PER_YIELD: usize = 64;
+/// How long a ring stays hot after something came.
+const HOT_FOR: Duration = Duration::from_millis(1);
 
-/// The same while something comes: each pass may then run a turn of every ring.
-const BUSY_PASSES_PER_YIELD: usize = 4;
+/// How often rings are looked at whose clients cannot wake a server: for so long after something came, and then.
+const LOOK_AT_FIRST: Duration = Duration::from_micros(50);
+const LOOK_AT_FIRST_FOR: Duration = Duration::from_millis(100);
+const LOOK_LATER: Duration = Duration::from_millis(1);
 
-/// How long all rings must be silent before they are looked at less often, how often then, and after how long a rest
-/// they are hardly looked at any more.
-const SPIN: Duration = Duration::from_millis(1);
-const LOOK_AFTER_SPINNING: Duration = Duration::from_micros(50);
-const REST: Duration = Duration::from_millis(100);
-const LOOK_WHILE_RESTING: Duration = Duration::from_millis(1);
-const LOOK_WHILE_FREE: Duration = Duration::from_millis(5);
+/// How often rings are looked at that nobody has: the first client must not wait for long.
+const LOOK_WHILE_FREE: Duration = Duration::from_millis(20);
 
-/// How often is looked whether the rings are still at their paths.
-const LOOK_AT_PATHS: Duration = Duration::from_secs(1);
+/// How often the log is told of one ring that is corrupt, at most.
+const TELL_CORRUPT: Duration = Duration::from_secs(1);
 
 /// A ring and who has taken it.
-pub(super) struct Ring {
+struct Ring {
     door: RingDoor,
     session: Option<(SubscriberId, ClientId)>,
+    /// Looked at in each pass.
+    hot: bool,
+    /// Something came since it was last asked whether it is still hot.
+    came: bool,
+    /// When that was.
+    active: Instant,
     /// Requests of one record.
     record: Vec<u8>,
     /// It could not be made anew and is served no more.
     gone: bool,
+    /// When the log was last told that it is corrupt.
+    told: Option<Instant>,
 }
 
-impl Ring {
-    pub(super) fn new(door: RingDoor) -> Self {
-        Ring { door, session: None, record: Vec::new(), gone: false }
+/// All rings of a server.
+pub(super) struct Rings {
+    rings: Vec<Ring>,
+    /// Places of the hot ones, in order.
+    hot: Vec<usize>,
+    /// The place of the other one that is looked at next.
+    next: usize,
+}
+
+impl Rings {
+    pub(super) fn new(doors: Vec<RingDoor>) -> Self {
+        let ring = |door| {
+            let (session, hot, came, active) = (None, false, false, Instant::now());
+            Ring { door, session, hot, came, active, record: Vec::new(), gone: false, told: None }
+        };
+        Rings { rings: doors.into_iter().map(ring).collect(), hot: Vec::new(), next: 0 }
     }
-}
 
-/// Looks at all rings for ever.
-pub(super) async fn poll(shared: Rc<Shared>, mut rings: Vec<Ring>, wait: Wait) {
-    let tick = Tick::new();
-    let mut since = Instant::now();
-    let mut looked = since;
-    loop {
-        let mut came = false;
-        let mut busy = 0;
-        for _ in 0..PASSES_PER_YIELD {
-            if shared.visit_rings(&mut rings) {
-                came = true;
-                busy += 1;
-                if busy == BUSY_PASSES_PER_YIELD {
-                    break;
-                }
+    /// Whether there is anything to look at.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rings.is_empty()
+    }
+
+    /// Removes all of them.
+    pub(super) fn close(&mut self) {
+        *self = Rings::new(Vec::new());
+    }
+
+    /// Asks all clients to ring that can, and tells how long the rings may be left alone; for ever when there are none.
+    /// `idle` tells whether a session has nothing under way but waits for its client.
+    fn park(&mut self, now: Instant, idle: impl Fn(SubscriberId) -> bool) -> Option<Duration> {
+        let mut rest = (!self.rings.is_empty()).then_some(LOOK_WHILE_FREE);
+        for ring in &mut self.rings {
+            let Some((subscriber, _)) = ring.session else { continue };
+            if !(idle(subscriber) && ring.door.park()) {
+                let silent = now.duration_since(ring.active);
+                let look = if silent < LOOK_AT_FIRST_FOR { LOOK_AT_FIRST } else { LOOK_LATER };
+                rest = Some(rest.map_or(look, |rest| rest.min(look)));
             }
         }
-        let now = Instant::now();
-        if came {
-            since = now;
-        }
-        if now - looked >= LOOK_AT_PATHS {
-            looked = now;
-            shared.restore_rings(&mut rings);
-        }
-        let silent = now - since;
-        let taken = rings.iter().any(|ring| ring.session.is_some());
-        match () {
-            () if wait == Wait::Spin || wait == Wait::Adaptive && silent < SPIN => tokio::task::yield_now().await,
-            () if taken && silent < REST => tick.next().await,
-            () if taken => tokio::time::sleep(LOOK_WHILE_RESTING).await,
-            () => tokio::time::sleep(LOOK_WHILE_FREE).await,
+        rest
+    }
+
+    /// What the clients ring, each with the place of its ring.
+    pub(super) fn bells(&self) -> Vec<(usize, Rc<Bell>)> {
+        self.rings.iter().map(|ring| Rc::clone(ring.door.bell())).enumerate().collect()
+    }
+
+    /// Whether something came on one a moment ago.
+    pub(super) fn has_hot(&self) -> bool {
+        !self.hot.is_empty()
+    }
+
+    /// Lets rings cool on which nothing has come for a while.
+    pub(super) fn cool(&mut self, now: Instant) {
+        let rings = &mut self.rings;
+        self.hot.retain(|place| {
+            let ring = &mut rings[*place];
+            if std::mem::take(&mut ring.came) {
+                ring.active = now;
+            }
+            ring.hot = now.duration_since(ring.active) < HOT_FOR;
+            ring.hot
+        });
+    }
+
+    fn heat(&mut self, place: usize) {
+        let Some(ring) = self.rings.get_mut(place) else { return };
+        ring.came = true;
+        ring.door.unpark();
+        if !ring.hot {
+            ring.hot = true;
+            ring.active = Instant::now();
+            let at = self.hot.partition_point(|other| *other < place);
+            self.hot.insert(at, place);
         }
     }
 }
 
-/// A clock that ticks finer than the event loop's timers, which are a millisecond coarse.
-struct Tick(Option<AsyncFd<Timer>>);
+/// Looks at a ring each time its bell is rung.
+pub(super) async fn answer(shared: Rc<Shared>, place: usize, bell: Rc<Bell>) {
+    let Ok(heard) = hear(&bell) else {
+        return log::warning(format_args!("a ring's bell cannot be watched; it is looked at every few milliseconds"));
+    };
+    while let Ok(mut ready) = heard.readable().await {
+        ready.clear_ready();
+        bell.drain();
+        shared.rings.borrow_mut().heat(place);
+        shared.count_activity();
+        shared.visit_rings();
+    }
+}
 
-struct Timer(TimerFd);
+/// Has the event loop watch a bell.
+#[expect(deprecated, reason = "the successor asks for a promise that a descriptor never changes; this one is ours")]
+fn hear(bell: &Rc<Bell>) -> std::io::Result<AsyncFd<Heard>> {
+    AsyncFd::with_interest(Heard(Rc::clone(bell)), Interest::READABLE)
+}
 
-impl AsRawFd for Timer {
+struct Heard(Rc<Bell>);
+
+impl AsRawFd for Heard {
     fn as_raw_fd(&self) -> RawFd {
-        self.0.as_fd().as_raw_fd()
-    }
-}
-
-impl Tick {
-    #[expect(deprecated, reason = "the successor asks for a promise that a descriptor never changes; this one is ours")]
-    fn new() -> Self {
-        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC);
-        Tick(timer.ok().and_then(|timer| AsyncFd::new(Timer(timer)).ok()))
-    }
-
-    /// Waits for some 50 microseconds.
-    async fn next(&self) {
-        let once = Expiration::OneShot(TimeSpec::from_duration(LOOK_AFTER_SPINNING));
-        let Some(timer) = &self.0 else { return tokio::time::sleep(LOOK_WHILE_RESTING).await };
-        if timer.get_ref().0.set(once, TimerSetTimeFlags::empty()).is_err() {
-            return tokio::time::sleep(LOOK_WHILE_RESTING).await;
-        }
-        if let Ok(mut ready) = timer.readable().await {
-            ready.clear_ready();
-        }
+        self.0.as_raw_fd()
     }
 }
 
 impl Shared {
-    /// Visits each ring once; true when something came over one of them.
-    fn visit_rings(self: &Rc<Self>, rings: &mut [Ring]) -> bool {
+    /// Before a sleep: how long rings may be left alone, for ever when there is none that must be looked at.
+    pub(super) fn leave_rings(&self) -> Option<Duration> {
+        let inner = self.inner.borrow();
+        self.rings.borrow_mut().park(Instant::now(), |subscriber| inner.table.waits_for_its_peer(subscriber))
+    }
+
+    /// One pass over the rings; true when something came over one of them.
+    pub(super) fn visit_rings(&self) -> bool {
+        let rings = &mut *self.rings.borrow_mut();
+        if rings.is_empty() {
+            return false;
+        }
         let mut came = false;
-        for ring in rings {
-            came |= self.visit_ring(ring);
+        for at in 0..rings.hot.len() {
+            let ring = &mut rings.rings[rings.hot[at]];
+            if self.visit_ring(ring) {
+                ring.came = true;
+                came = true;
+            }
+        }
+        if rings.hot.len() == rings.rings.len() {
+            return came;
+        }
+        let place = rings.next % rings.rings.len();
+        rings.next = place + 1;
+        if !rings.rings[place].hot && self.visit_ring(&mut rings.rings[place]) {
+            rings.heat(place);
+            came = true;
         }
         came
     }
 
-    fn visit_ring(self: &Rc<Self>, ring: &mut Ring) -> bool {
+    /// Looks at every ring once, hot or not; true when something came.
+    pub(super) fn look_at_all_rings(&self) -> bool {
+        let rings = &mut *self.rings.borrow_mut();
+        let mut came = false;
+        for place in 0..rings.rings.len() {
+            if self.visit_ring(&mut rings.rings[place]) {
+                rings.heat(place);
+                came = true;
+            }
+        }
+        came
+    }
+
+    fn visit_ring(&self, ring: &mut Ring) -> bool {
         if ring.gone {
             return false;
         }
@@ -147,6 +223,9 @@ impl Shared {
         let Some((subscriber, id)) = ring.session else { return false };
         match self.ring_readiness(subscriber, id, &ring.door) {
             Readiness::Over => {
+                if let Some(corrupt) = ring.door.fault() {
+                    self.tell_corrupt(ring, corrupt);
+                }
                 self.remove(subscriber, id);
                 ring.session = None;
                 true
@@ -165,11 +244,11 @@ impl Shared {
                 true
             }
             Readiness::Sends => true,
-            Readiness::Reads => self.read_ring(ring, subscriber, id),
+            Readiness::Reads => self.read_ring(ring, subscriber),
         }
     }
 
-    fn read_ring(&self, ring: &mut Ring, subscriber: SubscriberId, id: ClientId) -> bool {
+    fn read_ring(&self, ring: &mut Ring, subscriber: SubscriberId) -> bool {
         if !ring.door.has_more() {
             // In this order: what it sent last comes before it leaves.
             if !ring.door.is_left() || ring.door.has_more() {
@@ -189,12 +268,7 @@ impl Shared {
             // The next visit tells of it.
             Err(Corrupt::Lost) => true,
             Err(corrupt) => {
-                log::warning(format_args!(
-                    "client id={} addr=ring:{} cut: its ring is corrupt: {corrupt}",
-                    id.0,
-                    ring.door.path().display()
-                ));
-                self.inner.borrow_mut().table.stats.corrupt_rings += 1;
+                self.tell_corrupt(ring, corrupt);
                 self.end(subscriber);
                 ring.session = None;
                 true
@@ -203,7 +277,7 @@ impl Shared {
     }
 
     /// Begins a session for the client that asks; whoever had the ring before is gone.
-    fn welcome(self: &Rc<Self>, ring: &mut Ring) {
+    fn welcome(&self, ring: &mut Ring) {
         if let Some((subscriber, id)) = ring.session.take() {
             self.remove(subscriber, id);
         }
@@ -215,25 +289,32 @@ impl Shared {
 
     /// Ends the session over a ring whose file was cut short, and makes the ring anew.
     fn give_up(&self, ring: &mut Ring) {
-        let path = Rc::clone(ring.door.path());
-        match ring.session.take() {
-            Some((subscriber, id)) => {
-                log::warning(format_args!(
-                    "client id={} addr=ring:{} cut: its ring is corrupt: {}",
-                    id.0,
-                    path.display(),
-                    Corrupt::Lost
-                ));
-                self.remove(subscriber, id);
-            }
-            None => log::warning(format_args!("ring {}: {}", path.display(), Corrupt::Lost)),
+        self.tell_corrupt(ring, Corrupt::Lost);
+        if let Some((subscriber, id)) = ring.session.take() {
+            self.remove(subscriber, id);
         }
-        self.inner.borrow_mut().table.stats.corrupt_rings += 1;
         renew(ring);
     }
 
-    /// Makes rings anew that nobody has taken and nobody can find any more.
-    fn restore_rings(&self, rings: &mut [Ring]) {
+    /// Counts a ring that is corrupt, and logs it once a second at most: a peer can make it so again and again.
+    fn tell_corrupt(&self, ring: &mut Ring, corrupt: Corrupt) {
+        self.inner.borrow_mut().table.stats.corrupt_rings += 1;
+        if ring.told.is_some_and(|told| told.elapsed() < TELL_CORRUPT) {
+            return;
+        }
+        ring.told = Some(Instant::now());
+        let path = ring.door.path().display();
+        match ring.session {
+            Some((_, id)) => {
+                log::warning(format_args!("client id={} addr=ring:{path} cut: its ring is corrupt: {corrupt}", id.0));
+            }
+            None => log::warning(format_args!("ring {path}: {corrupt}")),
+        }
+    }
+
+    /// Makes rings anew that nobody has taken and nobody can find any more. Some system calls for each ring.
+    pub(super) fn restore_rings(&self) {
+        let rings = &mut self.rings.borrow_mut().rings;
         let lonely = |ring: &&mut Ring| !ring.gone && ring.session.is_none() && !ring.door.is_in_place();
         for ring in rings.iter_mut().filter(lonely) {
             log::warning(format_args!("ring {}: its file was removed or replaced", ring.door.path().display()));

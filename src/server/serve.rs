@@ -27,6 +27,8 @@ enum Next {
 /// Serves one connection until it ends.
 pub(super) async fn serve(shared: Rc<Shared>, subscriber: SubscriberId, id: ClientId) {
     while let Next::Yield = std::future::poll_fn(|context| step(&shared, subscriber, id, context)).await {
+        // Whoever is next may be another socket: rings are not behind all of them.
+        shared.visit_rings();
         tokio::task::yield_now().await;
     }
     shared.remove(subscriber, id);

@@ -144,6 +144,14 @@ impl Table {
         self.sessions.get_mut(subscriber.0 as usize).filter(|session| session.id == id)
     }
 
+    /// Whether a session has nothing under way and nothing to send.
+    pub(super) fn waits_for_its_peer(&self, subscriber: SubscriberId) -> bool {
+        let idle = |session: &Session| {
+            session.state == State::Open && !session.is_busy() && !session.inbox.more && session.unsent_bytes() == 0
+        };
+        self.sessions.get(subscriber.0 as usize).is_some_and(idle)
+    }
+
     /// Takes caller and outbox out for a turn; [`Table::end_turn`] puts them back.
     pub(super) fn begin_turn(&mut self, subscriber: SubscriberId) -> Option<(Caller, Outbox)> {
         let session = self.sessions.get_mut(subscriber.0 as usize)?;
@@ -347,6 +355,10 @@ impl Frames {
 }
 
 impl Frame {
+    fn as_bytes(&self) -> &[u8] {
+        self.shared.as_deref().unwrap_or(&self.bytes)
+    }
+
     fn append_to(&self, outbox: &mut Outbox) {
         match &self.shared {
             Some(bytes) => outbox.shared(bytes.clone()),
@@ -366,11 +378,16 @@ impl Host for Table {
         if matches!(session.state, State::Doomed | State::Draining) {
             return Taken::Closing;
         }
+        let frame = self.frames.of(push, session.resp);
+        if session.unsent_bytes() == 0 && session.telling.is_none() && session.link.write_whole(frame.as_bytes()) {
+            session.net_out += frame.as_bytes().len() as u64;
+            self.stats.net_out += frame.as_bytes().len() as u64;
+            return Taken::Queued;
+        }
         if session.outbox.wants_buffer() {
             session.outbox.lend(self.pool.pop().unwrap_or_default());
         }
-        let resp = session.resp;
-        self.frames.of(push, resp).append_to(session.push_outbox());
+        frame.append_to(session.push_outbox());
         let bytes = session.unsent_bytes();
         self.mark_fresh(to);
         // The message was queued all the same when the check fails: Redis counts it too.

@@ -14,7 +14,8 @@
 //! Little-endian; every field is a u64 unless it says otherwise; positions have a cache line each.
 //! A client begins a session by raising `epoch`; the server empties both directions and answers in `epoch_ack`. Where
 //! the original has nothing, the number of a session that has ended stands in `ended`, that of one whose client has gone
-//! in `left`.
+//! in `left`. A server that can be woken says so in `extension`; a client that knows how writes the number of its session
+//! to `own_epoch` before it asks for it, and either side tells in `parked` that it sleeps, see [`super::parking`].
 //!
 //! Source: the ring of Goblin Core v0.10.2, header version 3.
 
@@ -34,6 +35,9 @@ pub const HEADER_BYTES: usize = 320;
 /// A ring has at least a page each way.
 pub const CAPACITY_MIN: u64 = 4096;
 
+/// What our servers write to `extension`: the bytes `GBEL` and the version 1 of doorbells.
+pub(super) const EXTENSION: u64 = u32::from_le_bytes(*b"GBEL") as u64 | 1 << 32;
+
 /// Places of the fields, in words.
 pub(super) mod at {
     pub(in crate::shm) const MAGIC_AND_VERSION: usize = 0;
@@ -49,7 +53,11 @@ pub(super) mod at {
     pub(in crate::shm) const CQ_HEAD: usize = 24;
     pub(in crate::shm) const CQ_TAIL: usize = 32;
     pub(in crate::shm) const ENDED: usize = 40;
+    pub(in crate::shm) const EXTENSION: usize = 41;
+    pub(in crate::shm) const SERVER_PARKED: usize = 42;
     pub(in crate::shm) const LEFT: usize = 48;
+    pub(in crate::shm) const OWN_EPOCH: usize = 49;
+    pub(in crate::shm) const CLIENT_PARKED: usize = 50;
 }
 
 const _: () = assert!(at::CQ_TAIL * 8 + LINE_BYTES as usize == HEADER_BYTES);
@@ -86,9 +94,10 @@ impl Geometry {
         words[at::SQ_OFFSET].set(self.sq_offset);
         words[at::CQ_OFFSET].set(self.cq_offset);
         words[at::MIRROR_AND_PID].set(u64::from(pid) << 32);
-        for zeroed in
-            [at::EPOCH, at::EPOCH_ACK, at::SQ_HEAD, at::SQ_TAIL, at::CQ_HEAD, at::CQ_TAIL, at::ENDED, at::LEFT]
-        {
+        for zeroed in [at::EPOCH, at::EPOCH_ACK, at::SQ_HEAD, at::SQ_TAIL, at::CQ_HEAD, at::CQ_TAIL] {
+            words[zeroed].set(0);
+        }
+        for zeroed in [at::ENDED, at::EXTENSION, at::SERVER_PARKED, at::LEFT, at::OWN_EPOCH, at::CLIENT_PARKED] {
             words[zeroed].set(0);
         }
         words[at::MAGIC_AND_VERSION].release(u64::from(MAGIC) | u64::from(VERSION) << 32);

@@ -22,6 +22,7 @@
 
 mod fault;
 pub mod layout;
+pub mod parking;
 pub mod region;
 pub mod ring;
 

@@ -212,9 +212,37 @@ impl Region {
         self.words()[at::LEFT].acquire() == epoch
     }
 
-    /// Asks for a session, as a client; answers its number.
-    pub fn ask_for_session(&self) -> u64 {
+    /// The server can be woken by a bell from now on.
+    pub fn announce_bell(&self) {
+        self.words()[at::EXTENSION].release(layout::EXTENSION);
+    }
+
+    /// Whether the server can be woken by a bell.
+    pub fn has_bell(&self) -> bool {
+        self.words()[at::EXTENSION].acquire() == layout::EXTENSION
+    }
+
+    /// Whether the client of the session `epoch` knows how to wake the server and asks to be woken itself.
+    pub fn rings_bells(&self, epoch: u64) -> bool {
+        self.words()[at::OWN_EPOCH].acquire() == epoch
+    }
+
+    /// Whether the server sleeps, for [`super::parking`].
+    pub fn server_parked(&self) -> &AtomicU64 {
+        &self.words()[at::SERVER_PARKED]
+    }
+
+    /// Whether the client sleeps, for [`super::parking`].
+    pub fn client_parked(&self) -> &AtomicU64 {
+        &self.words()[at::CLIENT_PARKED]
+    }
+
+    /// Asks for a session, as a client; answers its number. One that `rings_bells` says so before.
+    pub fn ask_for_session(&self, rings_bells: bool) -> u64 {
         let epoch = self.words()[at::EPOCH].get().wrapping_add(1);
+        if rings_bells {
+            self.words()[at::OWN_EPOCH].release(epoch);
+        }
         self.words()[at::EPOCH].release(epoch);
         epoch
     }
@@ -500,7 +528,7 @@ mod tests {
             send(&mut there, format!("answer {round}").as_bytes());
             assert_eq!(receive(&mut here), format!("answer {round}").as_bytes());
         }
-        let epoch = client.ask_for_session();
+        let epoch = client.ask_for_session(false);
         assert!(server.epoch() == epoch && server.acknowledged() != epoch);
         server.acknowledge(epoch);
         assert_eq!(client.acknowledged(), epoch);
@@ -540,7 +568,7 @@ mod tests {
         let other = Region::create(&other, 8192, 0o600).expect("a ring");
         let mut there = Ends::of_server(&server).expect("sound");
         let mut here = Ends::of_client(&client).expect("sound");
-        client.ask_for_session();
+        client.ask_for_session(false);
         // The header stays.
         let file = OpenOptions::new().write(true).open(&path).expect("the file");
         file.set_len(page_bytes()).expect("cut");
@@ -562,7 +590,7 @@ mod tests {
         let server = Region::create(&folder.0.join("ring"), 4096, 0o600).expect("a ring");
         server.leave_session(1);
         server.end_session(1);
-        let epoch = server.ask_for_session();
+        let epoch = server.ask_for_session(false);
         server.begin_session(epoch);
         assert!(!server.has_left(epoch) && !server.has_ended(epoch));
     }

@@ -16,7 +16,7 @@
 //!
 //! Source of the format: the ring of Goblin Core v0.10.2, header version 3.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::layout::Corrupt;
 
@@ -37,6 +37,8 @@ pub trait Word {
     fn acquire(&self) -> u64;
     /// Writes it after everything before.
     fn release(&self, value: u64);
+    /// Keeps every store before it from being passed by a load behind it.
+    fn fence();
 }
 
 impl Word for AtomicU64 {
@@ -54,6 +56,10 @@ impl Word for AtomicU64 {
 
     fn release(&self, value: u64) {
         AtomicU64::store(self, value, Ordering::Release);
+    }
+
+    fn fence() {
+        fence(Ordering::SeqCst);
     }
 }
 

@@ -67,6 +67,15 @@ impl Link {
         }
     }
 
+    /// Writes all of `bytes` or nothing, where that costs no system call; false when nothing was written.
+    pub fn write_whole(&self, bytes: &[u8]) -> bool {
+        match self {
+            Link::Socket(_) => false,
+            #[cfg(target_os = "linux")]
+            Link::Ring(link) => link.write_whole(bytes),
+        }
+    }
+
     /// As [`Stream::poll_writable`]; a ring's poller looks by itself.
     pub fn poll_writable(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {

@@ -1,5 +1,7 @@
 //! Moves bytes between a peer and a session; knows nothing of commands or protocols.
 
+#[cfg(target_os = "linux")]
+mod bell;
 #[cfg(feature = "server")]
 mod link;
 #[cfg(all(feature = "server", target_os = "linux"))]
@@ -21,6 +23,9 @@ pub use unix::{UnixDoor, UnixError};
 #[cfg(feature = "server")]
 use link::watch;
 
+#[cfg(target_os = "linux")]
+pub use bell::Bell;
+
 /// The ends of a ring, for its clients.
 #[cfg(target_os = "linux")]
-pub use crate::shm::{Corrupt, Ends, Region};
+pub use crate::shm::{Corrupt, Ends, Region, parking};

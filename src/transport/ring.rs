@@ -3,7 +3,7 @@
 //! Invariant: a session's end stops working once the next client has begun: its bytes never reach somebody else.
 //! Deliberately unknown here: who looks at it when.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use crate::shm::layout::CAPACITY_MIN;
 use crate::shm::region::RingError;
-use crate::shm::{Corrupt, Ends, Region};
+use crate::shm::{Corrupt, Ends, Region, parking};
+
+use super::Bell;
 
 /// Bytes each way for a size as people write it: decimal digits and perhaps `b`, `k`, `kb`, `m`, `mb`, `g` or `gb` in
 /// any case, base 1024; made a power of two of at least a page. None for anything else, zero, and more than 1 GiB.
@@ -37,11 +39,16 @@ const CAPACITY_MAX: u64 = 1 << 30;
 pub struct RingDoor {
     region: Arc<Region>,
     ends: Rc<RefCell<Ends>>,
+    bell: Rc<Bell>,
     path: Rc<PathBuf>,
     /// Permissions of the file.
     mode: u32,
+    /// What its client wrote and cannot be, found by who writes to it.
+    fault: Rc<Cell<Option<Corrupt>>>,
     /// The session begun last.
     epoch: u64,
+    /// Its client has been told that nobody looks.
+    parked: bool,
 }
 
 impl RingDoor {
@@ -53,7 +60,11 @@ impl RingDoor {
         let region = Arc::new(Region::create(path, capacity, mode)?);
         let ends = Ends::of_server(&region).expect("a fresh ring is empty");
         let epoch = region.acknowledged();
-        Ok(RingDoor { region, ends: Rc::new(RefCell::new(ends)), path: Rc::new(path.to_owned()), mode, epoch })
+        let bell = Bell::make(path, mode);
+        let bell = bell.map_err(|cause| RingError::System { path: path.to_owned(), doing: "make its bells", cause })?;
+        region.announce_bell();
+        let (ends, bell, path) = (Rc::new(RefCell::new(ends)), Rc::new(bell), Rc::new(path.to_owned()));
+        Ok(RingDoor { region, ends, bell, path, mode, fault: Rc::default(), epoch, parked: false })
     }
 
     /// Whether the file was cut short under us, so that nobody can be served here before [`RingDoor::renew`]. One load.
@@ -66,15 +77,55 @@ impl RingDoor {
         self.region.is_in_place()
     }
 
-    /// Makes the ring anew at its path; without a session.
+    /// Makes the ring anew at its path, without a session; its bells stay.
     ///
     /// # Errors
     /// [`RingError`]: something else is there, or there is no room.
     pub fn renew(&mut self) -> Result<(), RingError> {
         self.region.remove();
-        let path = Rc::clone(&self.path);
-        *self = RingDoor::open(&path, self.capacity(), self.mode)?;
+        let region = Arc::new(Region::create(&self.path, self.capacity(), self.mode)?);
+        region.announce_bell();
+        self.ends = Rc::new(RefCell::new(Ends::of_server(&region).expect("a fresh ring is empty")));
+        self.epoch = region.acknowledged();
+        self.parked = false;
+        self.region = region;
         Ok(())
+    }
+
+    /// Why nothing more can be written in the session begun last, if that is its client's doing.
+    pub fn fault(&self) -> Option<Corrupt> {
+        self.fault.get()
+    }
+
+    /// What its clients ring.
+    pub fn bell(&self) -> &Rc<Bell> {
+        &self.bell
+    }
+
+    /// Asks the client of the session begun last to ring from now on; false when it cannot, or has sent something, so
+    /// that the ring must be looked at.
+    pub fn park(&mut self) -> bool {
+        if self.parked {
+            return true;
+        }
+        if !self.region.rings_bells(self.epoch) {
+            return false;
+        }
+        parking::park(self.region.server_parked());
+        self.parked = true;
+        if self.has_more() || self.knocks() || self.is_left() {
+            self.unpark();
+            return false;
+        }
+        true
+    }
+
+    /// Tells the client that it need not ring.
+    pub fn unpark(&mut self) {
+        if self.parked {
+            self.parked = false;
+            parking::unpark(self.region.server_parked());
+        }
     }
 
     /// Where it is.
@@ -95,11 +146,19 @@ impl RingDoor {
     /// Empties both directions for the client that asks. It may go on after [`RingDoor::welcome`].
     pub fn begin(&mut self) -> RingLink {
         self.epoch = self.region.epoch();
-        let ends = &mut *self.ends.borrow_mut();
-        ends.consumer.discard();
-        ends.producer.rewind();
+        {
+            let ends = &mut *self.ends.borrow_mut();
+            ends.consumer.discard();
+            ends.producer.rewind();
+        }
         self.region.begin_session(self.epoch);
-        RingLink { ends: Rc::clone(&self.ends), region: Arc::clone(&self.region), epoch: self.epoch }
+        // A client that was killed may have left them.
+        parking::unpark(self.region.client_parked());
+        self.unpark();
+        self.fault.set(None);
+        let bell = self.region.rings_bells(self.epoch).then(|| Rc::clone(&self.bell));
+        let (ends, region, fault) = (Rc::clone(&self.ends), Arc::clone(&self.region), Rc::clone(&self.fault));
+        RingLink { ends, region, bell, fault, epoch: self.epoch }
     }
 
     /// Tells the client that its session has begun.
@@ -134,16 +193,44 @@ impl RingDoor {
 pub struct RingLink {
     ends: Rc<RefCell<Ends>>,
     region: Arc<Region>,
+    /// Where a client sleeps that asks to be woken.
+    bell: Option<Rc<Bell>>,
+    fault: Rc<Cell<Option<Corrupt>>>,
     epoch: u64,
 }
 
 impl Drop for RingLink {
     fn drop(&mut self) {
         self.region.end_session(self.epoch);
+        self.wake();
     }
 }
 
 impl RingLink {
+    /// Wakes the client if it sleeps.
+    fn wake(&self) {
+        if let Some(bell) = &self.bell
+            && parking::sleeps(self.region.client_parked())
+        {
+            bell.ring();
+        }
+    }
+
+    /// Writes all of `bytes` in one record, or nothing; false when it does not fit now.
+    pub(super) fn write_whole(&self, bytes: &[u8]) -> bool {
+        let producer = &mut self.ends.borrow_mut().producer;
+        if self.region.epoch() != self.epoch || bytes.len() > producer.payload_max() {
+            return false;
+        }
+        // What cannot be is told by the next write that waits for room.
+        let Ok(Some(mut claim)) = producer.claim(bytes.len()) else { return false };
+        claim.write(bytes);
+        claim.commit();
+        producer.publish();
+        self.wake();
+        true
+    }
+
     /// Writes as much as there is room for, in as few records as it takes.
     ///
     /// # Errors
@@ -153,14 +240,26 @@ impl RingLink {
         if self.region.epoch() != self.epoch {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
-        let corrupt = |corrupt: Corrupt| io::Error::new(io::ErrorKind::InvalidData, corrupt);
+        let corrupt = |corrupt: Corrupt| {
+            self.fault.set(Some(corrupt));
+            io::Error::new(io::ErrorKind::InvalidData, corrupt)
+        };
         let producer = &mut self.ends.borrow_mut().producer;
-        let (mut left, mut written) = (slices.iter().map(|slice| slice.len()).sum::<usize>(), 0);
+        let total = slices.iter().map(|slice| slice.len()).sum::<usize>();
+        let (mut left, mut written) = (total, 0);
         let (mut slice, mut at) = (0, 0);
         while left > 0 {
-            let Some(room) = producer.room().map_err(corrupt)?.filter(|room| *room > 0) else { break };
-            let mut len = left.min(room);
-            let Some(mut claim) = producer.claim(len).map_err(corrupt)? else { break };
+            // What is known of the room mostly suffices: a look at the peer's position costs a line of its cache.
+            let mut len = left.min(producer.payload_max());
+            let mut claim = match producer.claim(len).map_err(corrupt)? {
+                Some(claim) => claim,
+                None => {
+                    let Some(room) = producer.room().map_err(corrupt)?.filter(|room| *room > 0) else { break };
+                    len = len.min(room);
+                    let Some(claim) = producer.claim(len).map_err(corrupt)? else { break };
+                    claim
+                }
+            };
             left -= len;
             written += len;
             while len > 0 {
@@ -174,8 +273,9 @@ impl RingLink {
         }
         producer.publish();
         if self.region.is_lost() {
-            return Err(corrupt(Corrupt::Lost));
+            return Err(io::ErrorKind::ConnectionReset.into());
         }
+        self.wake();
         if written == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(written) }
     }
 }

@@ -1,4 +1,4 @@
-//! The client subcommands as processes: every exit status, what goes to which stream, and how they end.
+//! The client subcommands as processes: what goes to which stream, and how they end.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,22 +7,18 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::{self, JoinHandle};
 
 use crate::process::finish;
-use crate::road::{Log, Server, free_port, goblin, wait_for};
+use crate::road::{Log, Server, goblin, wait_for};
 use crate::suite::{Need, Suite, tests};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
     tests!(suite, with_server, Need::Goblin;
-        every_status_of_a_short_command_line,
         sub_prints_what_pub_sends,
         sub_takes_names_for_patterns_by_their_look,
-        sub_ends_when_its_reader_goes_away,
         sub_has_its_time,
         all_byte_values_survive_publishing,
         all_byte_values_survive_a_value,
-        ctrl_c_ends_every_subcommand_with_130,
         a_script_answers_each_line_before_the_next_is_written,
-        cli_ends_quietly_when_its_reader_goes_away,
         replies_are_typed_on_a_terminal_and_bare_in_a_pipe,
         pub_numbers_the_lines_that_were_refused,
         databases_are_chosen_with_n_and_in_urls,
@@ -30,7 +26,6 @@ pub fn tests(suite: &mut Suite) {
     tests!(suite, plain, Need::Goblin;
         passwords_come_from_the_environment,
         a_connection_lost_inside_a_message_shows_none_of_it,
-        a_lost_connection_ends_every_subcommand_with_4,
         a_server_that_knows_no_hello_is_spoken_to_in_resp2,
     );
 }
@@ -135,84 +130,6 @@ pub fn scripted_many(connections: Vec<&'static [&'static [u8]]>) -> String {
 /// An answer to HELLO 3.
 pub const HELLO: &[u8] = b"%1\r\n+proto\r\n:3\r\n";
 
-fn every_status_of_a_short_command_line(server: &Server) {
-    let port = &*server.port().to_string();
-    let nobody = &*free_port().to_string();
-    let socket = server.socket();
-    let socket = socket.to_str().expect("a path in UTF-8");
-    server.connect().ask("SADD s a");
-    let rows: &[(&[&str], &str, i32)] = &[
-        (&["--version"], "", 0),
-        (&["--help"], "", 0),
-        (&[], "", 2),
-        (&["help"], "", 0),
-        (&["help", "serve"], "", 0),
-        (&["help", "CLIENT", "KILL"], "", 0),
-        (&["help", "config", "maxclients"], "", 0),
-        (&["help", "nosuch"], "", 2),
-        (&["help", "config", "nosuch"], "", 2),
-        (&["cli", "--help"], "", 0),
-        (&["cli", "-p", port, "PING"], "", 0),
-        (&["cli", "-s", socket, "--protocol", "resp2", "PING"], "", 0),
-        (&["cli", "-p", port, "-x", "ECHO"], "text", 0),
-        (&["cli", "-p", port], "PING\n\nPING", 0),
-        (&["cli", "-p", port], "", 0),
-        (&["cli", "-p", port, "GET", "s"], "", 1),
-        (&["cli", "-p", port], "GET s\nPING\n", 1),
-        (&["cli", "--nosuch", "PING"], "", 2),
-        (&["cli", "-p", "0", "PING"], "", 2),
-        (&["cli", "-p", port, "-s", socket, "PING"], "", 2),
-        (&["cli", "-u", "redis://h", "-h", "h", "PING"], "", 2),
-        (&["cli", "-u", "redis://127.0.0.1/abc", "PING"], "", 2),
-        (&["cli", "-u", "rediss://127.0.0.1", "PING"], "", 2),
-        (&["cli", "-p", port, "SUBSCRIBE", "c"], "", 2),
-        (&["cli", "-p", port], "PING\nECHO \"a\nPING\n", 2),
-        (&["cli", "-p", nobody, "PING"], "", 3),
-        (&["cli", "-s", "/nonexistent.sock", "PING"], "", 3),
-        (&["cli", "-p", port, "-n", "99", "PING"], "", 3),
-        (&["cli", "-p", port, "--user", "nobody", "-a", "x", "PING"], "", 3),
-        (&["cli", "-p", port], "QUIT\nPING\n", 4),
-        (&["sub", "--help"], "", 0),
-        (&["sub"], "", 2),
-        (&["sub", "--count", "0", "c"], "", 2),
-        (&["sub", "--timeout", "-1", "c"], "", 2),
-        (&["sub", "--raw", "--json", "c"], "", 2),
-        (&["sub", "--sharded", "--pattern", "c"], "", 2),
-        (&["sub", "--raw", "--timestamps", "c"], "", 2),
-        (&["sub", "--delimiter", "x", "c"], "", 2),
-        (&["sub", "--raw", "--delimiter", "\\q", "c"], "", 2),
-        (&["sub", "--ready-fd", "1", "c"], "", 2),
-        (&["sub", "--ready-fd", "999", "c"], "", 2),
-        (&["sub", "-p", nobody, "c"], "", 3),
-        (&["sub", "-p", port, "-n", "99", "c"], "", 3),
-        (&["sub", "-p", port, "--timeout", "0.05", "c"], "", 5),
-        (&["sub", "-p", port, "--timeout", "0.05", "--count", "1", "c"], "", 5),
-        (&["pub", "--help"], "", 0),
-        (&["pub", "-p", port, "c", "m"], "", 0),
-        (&["pub", "-p", port, "c", "-"], "", 0),
-        (&["pub", "-p", port, "--sharded", "c", "-x"], "m", 0),
-        (&["pub", "c"], "", 2),
-        (&["pub", "-p", port, "a", "b", "--", "m"], "", 0),
-        (&["pub", "-p", port, "--rate", "1000", "c", "-"], "m\nm\n", 0),
-        (&["pub", "-p", port, "--file", "/dev/null", "c"], "", 0),
-        (&["pub", "a", "b", "m"], "", 2),
-        (&["pub", "-x"], "", 2),
-        (&["pub", "-p", port, "--file", "/nonexistent", "c"], "", 2),
-        (&["pub", "--trim", "c", "m"], "", 2),
-        (&["pub", "--rate", "0", "c", "-"], "", 2),
-        (&["pub", "-p", nobody, "c", "m"], "", 3),
-        (&["pub", "-p", nobody, "c", "-"], "m\n", 3),
-    ];
-    for (words, input, status) in rows {
-        let mut command = goblin();
-        command.args(*words).env_remove("GOBLIN_PASSWORD").env_remove("REDISCLI_AUTH");
-        let ended = finish(command, input.as_bytes());
-        assert_eq!(ended.status, Some(*status), "{words:?}: {} {}", ended.stdout, ended.stderr);
-        let silent = matches!(status, 0 | 1 | 5);
-        assert!(silent || !ended.stderr.is_empty(), "{words:?} says why on standard error");
-    }
-}
-
 fn sub_prints_what_pub_sends(server: &Server) {
     let port = server.port().to_string();
     let sub = Running::subscribed(server, &["news.*", "--count", "3", "--json"]);
@@ -256,22 +173,6 @@ fn sub_takes_names_for_patterns_by_their_look(server: &Server) {
     assert_eq!(sub.end().stdout, b"s*\tshard\n");
 }
 
-fn sub_ends_when_its_reader_goes_away(server: &Server) {
-    let port = server.port().to_string();
-    let mut command = goblin();
-    command.args(["sub", "-p", &port, "c"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("start goblin sub");
-    let mut notice = String::new();
-    BufReader::new(child.stderr.take().expect("piped")).read_line(&mut notice).expect("its notice");
-    assert_eq!(notice, "goblin: subscribed to c\n");
-    ran(&["pub", "-p", &port, "c", "first"], b"");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("its output");
-    assert_eq!(line, "c\tfirst\n");
-    // The reader is gone with that line, and nothing more is published.
-    assert_eq!(wait_for(&mut child).code(), Some(0));
-}
-
 fn sub_has_its_time(server: &Server) {
     let mut publisher = server.connect();
     let rows: [(&[&str], i32); 2] = [(&["--timeout", "1"], 0), (&["--timeout", "1", "--count", "2"], 5)];
@@ -311,31 +212,6 @@ fn all_byte_values_survive_a_value(server: &Server) {
     assert_eq!(ran(&["cli", "-p", &port, "GET", "copy"], b"").stdout, raw);
 }
 
-fn ctrl_c_ends_every_subcommand_with_130(server: &Server) {
-    let port = server.port().to_string();
-    let sub = Running::subscribed(server, &["c"]);
-    sub.interrupt();
-    assert_eq!(sub.end().status, Some(130));
-    for words in [&["cli", "-p", &port][..], &["pub", "-p", &port, "c", "-"]] {
-        let mut running = Running::start(words);
-        // An answer shows that it is past its start.
-        let stdin = running.stdin.as_mut().expect("piped");
-        stdin.write_all(b"INCR done\n").expect("write a line");
-        let mut watcher = server.connect();
-        let start = std::time::Instant::now();
-        let begun = |watcher: &mut crate::wire::Connection| match words[0] {
-            "cli" => watcher.ask("EXISTS done").integer() == 1,
-            _ => watcher.call(&["CLIENT", "LIST"]).text().contains("cmd=publish"),
-        };
-        while !begun(&mut watcher) {
-            assert!(start.elapsed() < crate::wire::WATCHDOG, "{words:?} sends nothing: {}", running.stderr.text());
-        }
-        running.interrupt();
-        let status = wait_for(&mut running.child).code();
-        assert_eq!(status, Some(130), "{words:?}: {}", running.end().stderr);
-    }
-}
-
 fn a_script_answers_each_line_before_the_next_is_written(server: &Server) {
     let port = server.port().to_string();
     for (words, line, wanted) in
@@ -352,20 +228,6 @@ fn a_script_answers_each_line_before_the_next_is_written(server: &Server) {
         drop(stdin);
         assert_eq!(wait_for(&mut child).code(), Some(0));
     }
-}
-
-fn cli_ends_quietly_when_its_reader_goes_away(server: &Server) {
-    let port = server.port().to_string();
-    server.connect().call(&["SET", "k", &"x".repeat(1 << 20)]);
-    let (reader, writer) = std::io::pipe().expect("pipe");
-    drop(reader);
-    let mut command = goblin();
-    command.args(["cli", "-p", &port, "GET", "k"]).stdout(writer).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("start goblin");
-    drop(command);
-    let mut said = String::new();
-    child.stderr.take().expect("piped").read_to_string(&mut said).expect("read what it says");
-    assert_eq!((wait_for(&mut child).code(), &*said), (Some(0), ""));
 }
 
 fn replies_are_typed_on_a_terminal_and_bare_in_a_pipe(server: &Server) {
@@ -455,23 +317,6 @@ fn a_connection_lost_inside_a_message_shows_none_of_it() {
     assert_eq!((ended.status, &*ended.stdout), (Some(4), &b"c\twhole\n"[..]));
     let last = ended.stderr.lines().last().unwrap_or_default();
     assert_eq!(last, "goblin: connection lost inside a message", "{}", ended.stderr);
-}
-
-fn a_lost_connection_ends_every_subcommand_with_4() {
-    for words in
-        [&["cli", "GET", "k"][..], &["cli"], &["pub", "c", "m"], &["pub", "c", "-"], &["sub", "--no-reconnect", "c"]]
-    {
-        let port = scripted(&[HELLO, b""]);
-        let words = [&words[..1], &["-p", &port], &words[1..]].concat();
-        let ended = ran(&words, b"GET k\n");
-        assert_eq!((ended.status, &*ended.stdout), (Some(4), &b""[..]), "{words:?}: {}", ended.stderr);
-        assert_eq!(ended.stderr.lines().last(), Some("goblin: connection lost"), "{words:?}");
-    }
-    // Its end is how a server says yes to this one.
-    let ended = ran(&["cli", "-p", &scripted(&[HELLO, b""]), "SHUTDOWN", "NOSAVE"], b"");
-    assert_eq!((ended.status, &*ended.stdout, &*ended.stderr), (Some(0), &b""[..], ""));
-    let broken = ran(&["cli", "-p", &scripted(&[HELLO, b"what?\r\n"]), "PING"], b"");
-    assert_eq!(broken.status, Some(4), "{}", broken.stderr);
 }
 
 fn a_server_that_knows_no_hello_is_spoken_to_in_resp2() {

@@ -3,6 +3,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -21,6 +22,7 @@ pub fn tests(suite: &mut Suite) {
     tests!(suite, plain, Need::Goblin;
         a_client_may_die_at_any_step,
         a_client_may_stop_at_any_step_and_go_on_when_it_is_too_late,
+        positions_that_cannot_be_end_their_own_session_only,
         a_file_cut_short_ends_its_own_session_only,
         a_client_survives_a_file_cut_short,
         a_removed_file_is_made_anew,
@@ -46,7 +48,7 @@ pub fn stand(step_and_path: &str) -> ExitCode {
         }
     };
     let region = Arc::new(Region::open(Path::new(path)).expect("the ring"));
-    let epoch = region.ask_for_session();
+    let epoch = region.ask_for_session(false);
     here("asked");
     while region.acknowledged() != epoch {
         std::thread::yield_now();
@@ -174,6 +176,32 @@ fn a_client_may_stop_at_any_step_and_go_on_when_it_is_too_late() {
         server.connect().ask("FLUSHALL");
         next_client_finds_a_clean_ring(&server, &path);
     }
+}
+
+fn positions_that_cannot_be_end_their_own_session_only() {
+    let server = Server::with_rings_of(6, "4kb");
+    let mut others = Others::of(&server);
+    let mut admin = server.connect();
+    let path = last_ring(&server);
+    let mut found = 0;
+    // The client's positions: what it has sent up to, and what it has taken up to.
+    for at in [128, 192] {
+        for junk in [1, 63, 4095, 1 << 20, 1 << 63, u64::MAX, u64::MAX - 63] {
+            let mut client = take(&path);
+            assert_eq!(client.ask("SUBSCRIBE lost").items()[2].integer(), 1);
+            let file = OpenOptions::new().write(true).open(&path).expect("the file");
+            file.write_all_at(&u64::to_le_bytes(junk), at).expect("written");
+            while corrupt_rings(&mut admin) == found {
+                admin.call(&["PUBLISH", "lost", &"x".repeat(1000)]);
+            }
+            found += 1;
+            others.are_served();
+            assert_eq!(admin.ask("PUBSUB NUMSUB lost").items()[1].integer(), 0);
+            next_client_finds_a_clean_ring(&server, &path);
+            assert_eq!(corrupt_rings(&mut admin), found, "told once");
+        }
+    }
+    server.wait_for_line("its ring is corrupt");
 }
 
 /// Cuts a file.

@@ -76,8 +76,21 @@ fn start_server(folder: &Path) -> Started {
 const SOCKET: &str = "server.sock";
 const RINGS: [&str; 3] = ["ring-0", "ring-1", "ring-2"];
 
-/// What a server has in the folder: the lock of its socket outlives it too.
-const FILES: [&str; 5] = ["ring-0", "ring-1", "ring-2", "server.sock", "server.sock.lock"];
+/// What a server has in the folder, and what a killed one leaves there: its rings with their bells, its socket with
+/// its lock.
+const FILES: [&str; 11] = [
+    "ring-0",
+    "ring-0.bell",
+    "ring-0.wake",
+    "ring-1",
+    "ring-1.bell",
+    "ring-1.wake",
+    "ring-2",
+    "ring-2.bell",
+    "ring-2.wake",
+    "server.sock",
+    "server.sock.lock",
+];
 
 /// What is in the folder, sorted.
 fn left(folder: &Path) -> Vec<String> {

@@ -28,7 +28,7 @@ mod talk;
 // The list of tests and what they need.
 mod suite;
 
-// The client subcommands: statuses, streams, how they end.
+// The client subcommands: streams, and how they end.
 mod app;
 // Public bug reports, replayed.
 mod cases;
@@ -76,7 +76,7 @@ mod terminal;
 mod tidy;
 // The ways the server waits.
 mod waiting;
-// Start, refusals to start, exit statuses, signals.
+// Start, refusals to start, signals.
 mod process;
 // Publish and subscribe.
 mod pubsub;
@@ -86,6 +86,8 @@ mod sbe;
 mod sets;
 // Completions and manual pages.
 mod shells;
+// Every exit status of every subcommand.
+mod statuses;
 // Replies told piece by piece.
 mod streams;
 // SET, GET, counters, parts of strings.
@@ -141,6 +143,7 @@ fn main() -> ExitCode {
     sbe::tests(&mut suite);
     sets::tests(&mut suite);
     shells::tests(&mut suite);
+    statuses::tests(&mut suite);
     streams::tests(&mut suite);
     strings::tests(&mut suite);
     tail::tests(&mut suite);

@@ -1,4 +1,4 @@
-//! The process: start line, refusals to start, exit statuses, sockets it finds and leaves, signals.
+//! The process: start line, refusals to start, sockets it finds and leaves, signals.
 
 use std::fs;
 use std::io::Write;
@@ -24,13 +24,10 @@ pub fn tests(suite: &mut Suite) {
         shutdown_ends_in_order,
         a_socket_that_is_not_ours_is_not_removed,
         a_killed_server_leaves_a_socket_that_the_next_one_takes,
-        cli_statuses_tell_what_happened,
         pub_and_sub_carry_a_message,
-        sub_ends_with_status_4_when_the_server_dies,
         unread_answers_are_sent_before_the_end,
     );
     tests!(suite, plain, Need::Goblin;
-        wrong_usage_ends_with_status_2,
         impossible_places_end_with_status_3,
         something_else_at_the_socket_path_is_left_alone,
         two_starts_over_a_stale_socket_have_one_winner,
@@ -39,7 +36,6 @@ pub fn tests(suite: &mut Suite) {
         promises_it_cannot_keep_are_refused,
         no_port_means_no_tcp,
         without_a_path_the_socket_is_in_the_runtime_folder,
-        cli_without_a_server_ends_with_status_3,
     );
 }
 
@@ -208,25 +204,6 @@ fn unread_answers_are_sent_before_the_end(server: &Server) {
     assert_eq!(answers.len(), 1000 * (value.len() + 9) + 5, "every answer given is delivered");
 }
 
-fn cli_statuses_tell_what_happened(server: &Server) {
-    let port = server.port().to_string();
-    let outcome = run(&["cli", "-p", &port, "SADD", "s", "a", "b"]);
-    assert_eq!((outcome.status, outcome.stdout.trim()), (Some(0), "2"), "{}", outcome.stderr);
-    let outcome = run(&["cli", "-s", text(&server.socket()), "PING"]);
-    assert_eq!((outcome.status, outcome.stdout.trim()), (Some(0), "PONG"), "{}", outcome.stderr);
-    let outcome = run(&["cli", "-p", &port, "GET", "s"]);
-    assert_eq!(outcome.status, Some(1), "{} {}", outcome.stdout, outcome.stderr);
-    assert!(format!("{}{}", outcome.stdout, outcome.stderr).contains("WRONGTYPE"));
-    assert_eq!(run(&["cli", "--nosuch"]).status, Some(2));
-}
-
-fn cli_without_a_server_ends_with_status_3() {
-    let port = free_port().to_string();
-    assert_refused(&run(&["cli", "-p", &port, "PING"]), 3, &[&port]);
-    assert_refused(&run(&["pub", "-p", &port, "c", "m"]), 3, &[&port]);
-    assert_refused(&run(&["sub", "-p", &port, "c"]), 3, &[&port]);
-}
-
 /// A `goblin sub` on a channel, seen by the server.
 pub fn subscriber(server: &Server, channel: &str) -> Started {
     let (reader, writer) = std::io::pipe().expect("pipe");
@@ -252,30 +229,6 @@ fn pub_and_sub_carry_a_message(server: &Server) {
     std::process::Command::new("kill").args(["-s", "INT", &pid]).status().expect("kill");
     let status = wait_for(&mut sub.child);
     assert_eq!(status.code(), Some(130), "interrupted: {}", sub.log.text());
-}
-
-fn sub_ends_with_status_4_when_the_server_dies(server: &Server) {
-    let mut sub = subscriber(server, "news");
-    server.signal("KILL");
-    assert_eq!(wait_for(&mut sub.child).code(), Some(4), "{}", sub.log.text());
-}
-
-fn wrong_usage_ends_with_status_2() {
-    for words in [
-        &["serve", "--port", "x"][..],
-        &["serve", "--port", "65536"],
-        &["serve", "--nosuch"],
-        &["serve", "--maxclients", "0"],
-        &["serve", "--databases", "none"],
-        &["serve", "--wait", "sometimes"],
-        &["serve", "--unixsocketperm", "999"],
-        &["serve", "--config", "/nonexistent/goblin.toml"],
-        &["nosuch"],
-    ] {
-        let outcome = run(words);
-        assert_eq!(outcome.status, Some(2), "{words:?}: {} {}", outcome.stdout, outcome.stderr);
-        assert!(!outcome.stderr.trim().is_empty(), "{words:?} says why");
-    }
 }
 
 fn impossible_places_end_with_status_3() {

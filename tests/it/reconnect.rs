@@ -138,7 +138,7 @@ fn all_that_a_connection_was_made_to_be_is_restored() {
 fn a_lost_transaction_is_told_before_anything_else_is_sent() {
     let mut place = Place::start(&[]);
     let mut session = Session::open(place.address(), Login::default(), WATCHDOG).expect("open");
-    let rows = [(&["MULTI", "SET k 1"][..], "the transaction"), (&["WATCH k"], "the watch on keys")];
+    let rows = [(&["MULTI", "SET k 1"][..], "the transaction with 1 command"), (&["WATCH k"], "the watch on keys")];
     for (before, lost) in rows {
         before.iter().for_each(|line| drop(call(&mut session, line).expect("an answer")));
         place.restart();

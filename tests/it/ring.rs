@@ -21,6 +21,7 @@ pub fn tests(suite: &mut Suite) {
     );
     tests!(suite, plain, Need::Goblin;
         clients_speak_over_a_ring,
+        sleepers_on_both_sides_are_woken,
         a_corrupt_ring_ends_its_own_session_only,
         a_second_server_does_not_take_a_ring,
         a_killed_servers_ring_is_taken_over,
@@ -130,6 +131,37 @@ fn clients_speak_over_a_ring() {
     assert_eq!(outcome.status, Some(3), "{}", outcome.stderr);
 }
 
+fn sleepers_on_both_sides_are_woken() {
+    use goblin::client::{Address, Connection, Login};
+    for wait in ["adaptive", "block"] {
+        let folder = crate::road::Folder::new();
+        let ring = |name: &str| folder.path().join(name);
+        let rings = ["a", "b"].map(|name| format!("{}:4kb", ring(name).display()));
+        let server = Server::with(&["--wait", wait, "--ring", &rings[0], "--ring", &rings[1]]);
+        let open = |name| Connection::open(&Address::Ring(ring(name)), &Login::default(), None).expect("a session");
+        let (mut subscriber, mut publisher) = (open("a"), open("b"));
+        subscriber.subscribe(goblin::client::Kind::Channel, &["news"]).expect("subscribed");
+        let asleep = Region::open(&ring("a")).expect("the ring");
+        let listener = std::thread::spawn(move || {
+            (0..20).for_each(|_| drop(subscriber.next_push(None).expect("a message")));
+        });
+        for _ in 0..20 {
+            // Nobody looks any more: the flags say so.
+            for parked in [asleep.client_parked(), asleep.server_parked()] {
+                while parked.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+            }
+            publisher.call(&[b"PUBLISH", b"news", b"x"]).expect("published");
+        }
+        listener.join().expect("all messages");
+        drop(publisher);
+        let mut other = server.connect();
+        // Whoever leaves says so.
+        while other.ask("CLIENT LIST").text().contains("addr=ring:") {}
+    }
+}
+
 fn a_corrupt_ring_ends_its_own_session_only() {
     let server = Server::with_rings();
     let mut other = server.connect_ring();
@@ -137,7 +169,7 @@ fn a_corrupt_ring_ends_its_own_session_only() {
     let path = server.folder().join("ring-5");
     for (at, junk) in [u64::from(u32::MAX), 2 << 32, 5000, u64::MAX].into_iter().enumerate() {
         let region = std::sync::Arc::new(Region::open(&path).expect("the ring"));
-        let epoch = region.ask_for_session();
+        let epoch = region.ask_for_session(false);
         while region.acknowledged() != epoch {
             std::thread::yield_now();
         }
@@ -188,5 +220,5 @@ fn a_killed_servers_ring_is_taken_over() {
         child.wait().expect("its end");
     }
     let left: Vec<_> = std::fs::read_dir(folder.path()).expect("the folder").collect();
-    assert_eq!(left.len(), 1, "nothing but the ring is left behind");
+    assert_eq!(left.len(), 3, "nothing but the ring and its bells is left behind: {left:?}");
 }

@@ -24,7 +24,7 @@ impl RingPipe {
     pub fn take(lease: RingLease) -> RingPipe {
         let opened = Region::open(lease.path());
         let region = Arc::new(opened.unwrap_or_else(|error| panic!("{error}")));
-        let epoch = region.ask_for_session();
+        let epoch = region.ask_for_session(false);
         wait(|| (region.acknowledged() == epoch).then_some(())).expect("a session");
         let ends = Ends::of_client(&region).expect("a sound ring");
         RingPipe { region, ends, epoch, received: Vec::new(), _lease: lease }

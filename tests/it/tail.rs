@@ -1,7 +1,9 @@
 //! `goblin sub`: how messages look, what goes to which stream, and what it makes of gaps.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,13 +25,16 @@ pub fn tests(suite: &mut Suite) {
         every_json_line_is_an_object,
         times_are_shown_as_they_are_asked_for,
         rates_go_to_standard_error,
+        ctrl_c_sums_the_rates_up,
         overlapping_subscriptions_are_printed_once_when_asked,
         readiness_is_told_to_a_descriptor,
+        readiness_is_told_to_a_socket,
         a_tail_that_was_stopped_goes_on_where_it_was,
     );
     tests!(suite, plain, Need::Goblin;
         a_thousand_channels_survive_two_restarts,
         a_message_cut_by_a_lost_connection_is_not_shown_after_the_return,
+        a_connection_lost_before_the_subscription_is_in_force_is_made_again,
         a_server_that_comes_back_with_another_password_ends_it,
         a_time_that_ends_in_a_gap_is_a_lost_connection,
         a_tail_that_was_stopped_for_too_long_shows_whole_messages_only,
@@ -151,6 +156,17 @@ fn rates_go_to_standard_error(server: &Server) {
     assert!(last.starts_with("goblin: 3 messages, 11 bytes in "), "{last}");
 }
 
+fn ctrl_c_sums_the_rates_up(server: &Server) {
+    let sub = Running::subscribed(server, &["--rate", "a"]);
+    server.connect().ask("PUBLISH a 12345");
+    assert!(sub.stderr.wait(|line| line.starts_with("goblin: a: ")), "{}", sub.stderr.text());
+    sub.interrupt();
+    let ended = sub.end();
+    assert_eq!((ended.status, &*ended.stdout), (Some(130), &b"a\t12345\n"[..]));
+    let last = ended.stderr.lines().last().expect("a summary");
+    assert!(last.starts_with("goblin: 1 message, 5 bytes in "), "{last}");
+}
+
 fn overlapping_subscriptions_are_printed_once_when_asked(server: &Server) {
     let publish = || {
         let mut publisher = server.connect();
@@ -180,6 +196,20 @@ fn readiness_is_told_to_a_descriptor(server: &Server) {
     assert!(reader.metadata().expect("its kind").file_type().is_fifo());
     BufReader::new(reader).read_line(&mut line).expect("read from the FIFO");
     assert_eq!(line, "ready\n");
+    assert_eq!(server.connect().ask("PUBLISH c m").integer(), 1);
+    assert_eq!(wait_for(&mut child).code(), Some(0));
+}
+
+fn readiness_is_told_to_a_socket(server: &Server) {
+    let (mut own, theirs) = UnixStream::pair().expect("a pair of sockets");
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" sub -p \"$1\" c --count 1 --ready-fd 7 7<&0 </dev/null"]);
+    command.arg(goblin_path()).arg(server.port().to_string());
+    let mut child = command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).spawn().expect("start goblin sub");
+    drop(command);
+    let mut line = [0; 6];
+    own.read_exact(&mut line).expect("read from the socket");
+    assert_eq!(&line, b"ready\n");
     assert_eq!(server.connect().ask("PUBLISH c m").integer(), 1);
     assert_eq!(wait_for(&mut child).code(), Some(0));
 }
@@ -310,6 +340,18 @@ fn a_message_cut_by_a_lost_connection_is_not_shown_after_the_return() {
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines[..2], ["goblin: subscribed to c", "goblin: connection lost inside a message; trying again"]);
     assert!(lines.len() == 3 && lines[2].ends_with("; what was published meanwhile is lost"), "{lines:?}");
+}
+
+fn a_connection_lost_before_the_subscription_is_in_force_is_made_again() {
+    const WHOLE: &[u8] = b">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n>3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm\r\n";
+    let port = scripted_many(vec![&[HELLO, b""], &[HELLO, b">3\r\n$9\r\nsub"], &[HELLO, WHOLE]]);
+    let ended = ran(&["sub", "-p", &port, "--count", "1", "c"], b"");
+    assert_eq!((ended.status, &*ended.stdout), (Some(0), &b"c\tm\n"[..]), "{}", ended.stderr);
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    let [lost, back, cut, back_again, subscribed] = lines[..] else { panic!("{lines:?}") };
+    assert_eq!((lost, subscribed), ("goblin: connection lost; trying again", "goblin: subscribed to c"));
+    assert_eq!(cut, "goblin: connection lost inside a message; trying again");
+    assert!([back, back_again].iter().all(|line| line.starts_with("goblin: connected again after ")), "{lines:?}");
 }
 
 fn a_server_that_comes_back_with_another_password_ends_it() {

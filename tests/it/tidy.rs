@@ -54,7 +54,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap_complete", &["src/app/completions.rs"]),
     ("clap_mangen", &["src/app/manual.rs"]),
     ("jiff", &["src/app/show/"]),
-    ("rustix", &["src/app/watch.rs", "src/app/password.rs", "src/app/sub/ready.rs"]),
+    ("rustix", &["src/app/password.rs", "src/app/resident.rs", "src/app/sub/ready.rs", "src/app/watch.rs"]),
     ("signal_hook", &["src/app/watch.rs"]),
     ("serde_json", &["src/app/show/"]),
     ("base64", &["src/app/show/"]),
@@ -84,7 +84,7 @@ const LONG_FUNCTIONS: &[(&str, usize)] = &[];
 const TABLES: &[&str] = &["src/engine/mod.rs::attempt", "src/reply.rs::text"];
 
 /// Where unsafe code may be.
-const UNSAFE_HOMES: &[&str] = &["src/shm/", "src/engine/set/table", "src/bus/log.rs"];
+const UNSAFE_HOMES: &[&str] = &["src/app/resident.rs", "src/shm/", "src/engine/set/table", "src/bus/log.rs"];
 
 /// Everything the top level may hold.
 const TOP_LEVEL: &[&str] = &[

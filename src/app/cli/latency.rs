@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use super::Count;
 use crate::app::Stop;
 use crate::app::connect::Target;
-use crate::app::show::{Figure, Output};
+use crate::app::show::{self, Figure, Output};
 use crate::app::watch::Interrupts;
 use crate::client::{ClientError, Connection};
 use crate::error::{Error, Exit};
@@ -34,6 +34,9 @@ pub(super) fn run(target: &Target, interval: Duration, rounds: Count, json: bool
     probe.sample()?;
     let mut report = Report { output: Output::standard(), json, all: Samples::new() };
     let measured = report.measure(&mut probe, interval, rounds);
+    if matches!(measured, Ok(Exit::Interrupted)) {
+        show::end_line_of_interrupt();
+    }
     let summed = report.summary();
     Stop::settle(measured.and_then(|exit| summed.map(|()| exit)))
 }

@@ -1,53 +1,49 @@
-//! The connection of an interactive session: it comes back after a loss, set up as it was.
+//! The session of a prompt: its waits end with Ctrl-C, and a password may come late.
 //!
-//! Invariant: a request is sent twice only when it reads and nothing of a transaction is open; of any other whose reply
-//! was lost it is said that nobody knows whether it was executed.
-//! Invariant: nothing waits without looking at Ctrl-C, but for writing a request.
-//! Deliberately unknown here: how anything is printed, but for notices about the connection itself.
+//! Invariant: nothing waits without looking at Ctrl-C, but for connecting and for writing a request.
+//! Deliberately unknown here: how anything is printed.
 
 use std::time::{Duration, Instant};
 
-use super::special::{is, is_leave, is_subscription};
-use super::state::State;
+use super::special::is;
 use crate::app::Stop;
 use crate::app::connect::Target;
 use crate::app::show;
 use crate::app::watch::Interrupts;
-use crate::client::{ClientError, Connection, Login, Value, Version};
-use crate::command::{Flags, lookup};
+use crate::client::{ClientError, Kind, Login, News, Session, Value};
 use crate::reply::CommandError;
-
-/// Pauses between two attempts to connect while messages are waited for: the first and the longest.
-const RETRY_FIRST: Duration = Duration::from_millis(100);
-const RETRY_MAX: Duration = Duration::from_secs(2);
 
 /// How long after Ctrl-C a reply may still come, so that the connection need not be given up.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// How long a server may take to confirm what was subscribed to before.
-const RESTORE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to wait for what has come already.
+const GLANCE: Duration = Duration::from_millis(1);
 
-/// Is given each push, and none when no more is at hand.
-pub(super) type Hear<'a> = dyn FnMut(Option<&Value>) -> Result<(), Stop> + 'a;
+/// How long an attempt to connect again may hold up Ctrl-C.
+const ATTEMPT: Duration = Duration::from_millis(500);
 
-/// What came of a request.
+/// What is heard from a connection beside replies.
 #[derive(Debug)]
-pub(super) enum Answer {
-    /// Its reply.
-    Reply(Value),
-    /// It was answered by confirmations, which were heard.
-    Confirmed,
-    /// The server ended, which is how it says yes to SHUTDOWN.
-    Ended,
+pub(super) enum Heard<'a> {
+    Push(&'a Value),
+    /// Something about the connection itself.
+    Notice(String),
+    /// No more is at hand.
+    Pause,
 }
+
+/// Takes what is heard.
+pub(super) type Hear<'a> = dyn FnMut(Heard<'_>) -> Result<(), Stop> + 'a;
 
 /// Why a request has no answer.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It was not sent: there is no connection.
-    Unconnected(ClientError),
+    /// It was not sent.
+    Unsent(String),
     /// The connection was lost after it was sent.
     Unknown(ClientError),
+    /// The server ended, which is how it says yes to SHUTDOWN.
+    Ended,
     /// Ctrl-C ended the wait; the connection was given up with it.
     Interrupted,
     /// Nothing can be printed any more.
@@ -60,14 +56,12 @@ impl From<Stop> for Failure {
     }
 }
 
-/// A connection and what is known of it.
+/// A session, or the hope for one.
 pub(super) struct Link {
     target: Target,
-    state: State,
-    connection: Option<Connection>,
+    /// None before the first connection.
+    session: Option<Session>,
     interrupts: Interrupts,
-    /// It was connected before.
-    is_known: bool,
     /// What to set up once the server has been given a password.
     owed: Option<Login>,
 }
@@ -79,35 +73,39 @@ impl Link {
     /// # Errors
     /// The server refuses the login.
     pub(super) fn open(target: Target, interrupts: Interrupts) -> Result<Link, ClientError> {
-        let state = State::new(target.login().clone());
-        let mut link = Link { target, state, connection: None, interrupts, is_known: false, owed: None };
-        match link.connect(&mut |_| Ok(())) {
-            Ok(()) => {}
-            Err(Failure::Unconnected(refused @ ClientError::Login(_))) => return Err(refused),
-            Err(Failure::Unconnected(error) | Failure::Unknown(error)) => show::notice(error),
-            Err(Failure::Interrupted | Failure::Stopped(_)) => {}
+        let mut link = Link { target, session: None, interrupts, owed: None };
+        match link.session() {
+            Err(refused @ ClientError::Login(_)) => return Err(refused),
+            Err(error) => show::notice(error),
+            Ok(_) => {}
         }
         Ok(link)
     }
 
-    /// What the connection has been told about itself.
-    pub(super) fn state(&self) -> &State {
-        &self.state
+    /// True between MULTI and EXEC.
+    pub(super) fn in_transaction(&self) -> bool {
+        self.session.as_ref().is_some_and(Session::in_transaction)
+    }
+
+    /// How much is subscribed to.
+    pub(super) fn subscriptions(&self) -> usize {
+        let count = |session: &Session| Kind::ALL.into_iter().map(|kind| session.subscriptions(kind).len()).sum();
+        self.session.as_ref().map_or(0, count)
     }
 
     /// Where the server is and what state the connection is in: `127.0.0.1:6379[2](TX)> `.
     pub(super) fn prompt(&self) -> String {
-        if self.connection.is_none() {
+        let Some(session) = self.session.as_ref().filter(|session| session.is_connected()) else {
             return "not connected> ".into();
-        }
+        };
         let mut prompt = self.target.address().to_string();
-        if self.state.login.db != 0 {
-            prompt += &format!("[{}]", self.state.login.db);
+        if session.login().db != 0 {
+            prompt += &format!("[{}]", session.login().db);
         }
-        if self.state.in_transaction() {
+        if session.in_transaction() {
             prompt += "(TX)";
         }
-        match self.state.subscriptions().count() {
+        match self.subscriptions() {
             0 => {}
             1 => prompt += "(1 subscription)",
             count => prompt += &format!("({count} subscriptions)"),
@@ -115,235 +113,183 @@ impl Link {
         prompt + "> "
     }
 
-    /// Sends a request and waits for what answers it; pushes that come meanwhile are heard.
-    pub(super) fn call(&mut self, words: &[Vec<u8>], hear: &mut Hear<'_>) -> Result<Answer, Failure> {
-        self.drain(hear)?;
-        if self.connection.is_none() {
-            self.connect(hear)?;
-        }
-        let repeatable = !self.state.in_transaction() && only_reads(words);
-        let answer = match self.exchange(words, hear) {
-            Err(Failure::Unknown(_)) if repeatable => {
-                self.connect(hear)?;
-                self.exchange(words, hear)?
-            }
-            answer => answer?,
-        };
-        if let Answer::Reply(reply) = &answer
-            && words.first().is_some_and(|name| is(name, "AUTH"))
-            && !reply.is_error()
-        {
-            self.pay();
-        }
-        Ok(answer)
-    }
-
-    /// Hears what has come already. A connection that was lost meanwhile is given up.
-    pub(super) fn drain(&mut self, hear: &mut Hear<'_>) -> Result<(), Stop> {
-        while let Some(connection) = &mut self.connection {
-            match connection.try_receive() {
-                Ok(Some(push)) => {
-                    self.state.hear(&push);
-                    hear(Some(&push))?;
-                }
-                Ok(None) => break,
-                Err(error) => self.give_up(&error),
-            }
-        }
-        hear(None)
-    }
-
-    /// Hears pushes until Ctrl-C, or until nothing is subscribed to any more. A lost connection is tried for until it
-    /// is back.
-    pub(super) fn listen(&mut self, hear: &mut Hear<'_>) -> Result<(), Stop> {
-        let mut pause = RETRY_FIRST;
-        while self.state.subscriptions().count() > 0 && !self.interrupts.taken() {
-            self.drain(hear)?;
-            let Some(connection) = &mut self.connection else {
-                match self.connect(hear) {
-                    Ok(()) => pause = RETRY_FIRST,
-                    Err(Failure::Stopped(stop)) => return Err(stop),
-                    Err(_) if !self.interrupts.sleep_until(Instant::now() + pause) => return Ok(()),
-                    Err(_) => pause = (pause * 2).min(RETRY_MAX),
-                }
-                continue;
-            };
-            match connection.receive_until(Instant::now() + Interrupts::LOOK) {
-                Ok(Some(push)) => {
-                    self.state.hear(&push);
-                    hear(Some(&push))?;
-                }
-                Ok(None) => {}
-                Err(error) => self.give_up(&error),
-            }
-        }
-        Ok(())
-    }
-
-    fn exchange(&mut self, words: &[Vec<u8>], hear: &mut Hear<'_>) -> Result<Answer, Failure> {
-        let Some(connection) = &mut self.connection else {
-            return Err(Failure::Unconnected(ClientError::Lost { inside_message: false, cause: None }));
-        };
+    /// Sends a request and waits for its reply, which is the last confirmation of one that subscribes or leaves; pushes
+    /// that come before it are heard.
+    pub(super) fn call(&mut self, words: &[Vec<u8>], hear: &mut Hear<'_>) -> Result<Value, Failure> {
         let args: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        let mut owed = if is_subscription(words) || is_leave(words) { self.state.confirmations(words) } else { 0 };
-        let mut received = connection.send(&args).map(|()| None::<Value>);
+        let was_connected = self.session.as_ref().is_some_and(Session::is_connected);
+        let sent = self.session().and_then(|session| session.send(&args));
+        let notice = self.session.as_mut().and_then(Session::take_notice);
+        if was_connected && (sent.is_err() || notice.is_some()) {
+            hear(Heard::Notice("connection lost".into()))?;
+        }
+        if let Some(restored) = notice {
+            hear(Heard::Notice(show::restored(&restored)))?;
+        }
+        sent.map_err(|error| Failure::Unsent(self.refused(&error)))?;
+        let Some(session) = &mut self.session else { return Err(Failure::Interrupted) };
         let mut interrupted: Option<Instant> = None;
-        loop {
-            match received {
-                Ok(None) => {}
-                Ok(Some(push)) if push.is_push() => {
-                    self.state.hear(&push);
-                    hear(Some(&push))?;
-                    owed -= usize::from(owed > 0 && answers(words, &push));
-                    if owed == 0 && (is_subscription(words) || is_leave(words)) {
-                        return Ok(Answer::Confirmed);
-                    }
+        let reply = loop {
+            let answer = session.answer(Some(Instant::now() + Interrupts::LOOK));
+            for push in session.take_pushes() {
+                hear(Heard::Push(&push))?;
+            }
+            match answer {
+                Ok(Some(reply)) => break reply,
+                Ok(None) => hear(Heard::Pause)?,
+                Err(ClientError::Lost { inside_message: false, .. }) if is(args[0], "SHUTDOWN") => {
+                    return Err(Failure::Ended);
                 }
-                Ok(Some(reply)) => {
-                    if interrupted.is_some() {
-                        self.interrupts.leave();
-                    }
-                    self.state.learn(words, &reply);
-                    return Ok(Answer::Reply(reply));
-                }
-                Err(error) => {
-                    self.connection = None;
-                    return match error {
-                        ClientError::Lost { inside_message: false, .. } if is(&words[0], "SHUTDOWN") => {
-                            Ok(Answer::Ended)
-                        }
-                        error => Err(Failure::Unknown(error)),
-                    };
-                }
+                Err(error) => return Err(Failure::Unknown(error)),
             }
             if self.interrupts.taken() {
                 interrupted.get_or_insert_with(Instant::now);
             }
             if interrupted.is_some_and(|at| at.elapsed() >= GRACE) {
-                self.connection = None;
+                session.disconnect();
                 return Err(Failure::Interrupted);
             }
-            received = connection.receive_until(Instant::now() + Interrupts::LOOK);
+        };
+        if interrupted.is_some() {
+            self.interrupts.leave();
         }
+        if is(args[0], "AUTH") && !reply.is_error() {
+            self.pay();
+        }
+        Ok(reply)
     }
 
-    /// Connects and sets everything up as it was.
-    fn connect(&mut self, hear: &mut Hear<'_>) -> Result<(), Failure> {
-        let connection = self.log_in().map_err(Failure::Unconnected)?;
-        self.connection = Some(connection);
-        let lost = self.state.lose();
-        let restored = self.state.subscriptions().count();
-        for request in self.state.subscriptions().requests() {
-            self.subscribe(&request, hear)?;
+    /// Hears what has come already. A connection that was lost meanwhile is given up, which is told.
+    pub(super) fn drain(&mut self, hear: &mut Hear<'_>) -> Result<(), Stop> {
+        while let Some(session) = self.session.as_mut().filter(|session| session.is_connected()) {
+            match session.next_push(Some(Instant::now() + GLANCE)) {
+                Ok(Some(News::Event(push))) => hear(Heard::Push(&push))?,
+                Ok(Some(News::Lost(error))) | Err(error) => hear(Heard::Notice(error.to_string()))?,
+                Ok(Some(News::Restored(_))) => {}
+                Ok(None) => break,
+            }
         }
-        if std::mem::replace(&mut self.is_known, true) {
-            let mut line = format!("connected again to {}", self.target.address());
-            if restored > 0 {
-                line += &format!(", {restored} subscribed to again; messages published meanwhile are lost");
+        hear(Heard::Pause)
+    }
+
+    /// Hears pushes until Ctrl-C, or until nothing is subscribed to any more. A lost connection is tried for until it
+    /// is back.
+    pub(super) fn listen(&mut self, hear: &mut Hear<'_>) -> Result<(), Stop> {
+        let interrupts = self.interrupts.clone();
+        self.listen_while(|| !interrupts.taken(), hear)
+    }
+
+    /// The same until `go_on` says no, which is asked all along.
+    pub(super) fn listen_while(&mut self, go_on: impl Fn() -> bool, hear: &mut Hear<'_>) -> Result<(), Stop> {
+        while self.subscriptions() > 0 && go_on() && self.hear_some(hear)? {}
+        Ok(())
+    }
+
+    /// Hears what MONITOR tells, until Ctrl-C. That has a connection of its own: one that monitors does nothing else.
+    pub(super) fn monitor(&mut self, words: &[Vec<u8>], hear: &mut Hear<'_>) -> Result<(), Failure> {
+        let unsent = |error: ClientError| Failure::Unsent(error.to_string());
+        let login = self.session().map_err(unsent)?.login().clone();
+        let mut connection = self.target.with_login(login).open().map_err(unsent)?;
+        let args: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        let mut told = connection.send(&args).map(|()| None::<Value>);
+        while !self.interrupts.taken() {
+            match told.map_err(unsent)? {
+                Some(line) => {
+                    hear(Heard::Push(&line))?;
+                    if line.is_error() {
+                        break;
+                    }
+                    told = connection.try_receive();
+                }
+                None => {
+                    hear(Heard::Pause)?;
+                    told = connection.receive_until(Instant::now() + Interrupts::LOOK);
+                }
             }
-            if !lost.is_empty() {
-                line += &format!("; lost: {}", lost.join(", "));
-            }
-            show::notice(line);
         }
         Ok(())
     }
 
-    /// A new connection with the state's login. The first one finds out what the server understands.
-    fn log_in(&mut self) -> Result<Connection, ClientError> {
-        let wanted = self.state.login.clone();
-        let refusal = match self.target.open_with(&wanted) {
-            Err(ClientError::Login(words)) if !self.is_known && wanted.version == Version::Resp3 => words,
-            opened => return opened,
+    /// Hears what comes within a moment. False when the server refuses to go on.
+    fn hear_some(&mut self, hear: &mut Hear<'_>) -> Result<bool, Stop> {
+        let Some(session) = &mut self.session else { return Ok(false) };
+        // A time in the past gives what was read already.
+        let mut news = session.next_push(Some(Instant::now()));
+        if matches!(news, Ok(None)) {
+            hear(Heard::Pause)?;
+            let now = Instant::now();
+            let until = match session.retry_at() {
+                None => now + Interrupts::LOOK,
+                Some(at) if at > now => at.min(now + Interrupts::LOOK),
+                Some(_) => now + ATTEMPT,
+            };
+            news = session.next_push(Some(until));
+        }
+        match news {
+            Ok(Some(News::Event(push))) => hear(Heard::Push(&push))?,
+            Ok(Some(News::Lost(error))) => hear(Heard::Notice(format!("{error}; trying again")))?,
+            Ok(Some(News::Restored(restored))) => hear(Heard::Notice(show::restored(&restored)))?,
+            Ok(None) => {}
+            Err(error) => {
+                let words = self.refused(&error);
+                hear(Heard::Notice(words))?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The session. The first connection finds out what the server understands.
+    fn session(&mut self) -> Result<&mut Session, ClientError> {
+        let session = match self.session.take() {
+            Some(session) => session,
+            None => self.first()?,
         };
-        let plain = Login { version: Version::Resp2, ..wanted.clone() };
-        if refusal.contains("unknown command") && self.target.takes_any_version() {
-            let connection = self.target.open_with(&plain)?;
-            self.state.login = plain;
-            return Ok(connection);
+        Ok(self.session.insert(session))
+    }
+
+    fn first(&mut self) -> Result<Session, ClientError> {
+        let wanted = self.target.login();
+        match self.target.clone().session() {
+            Err(ClientError::Login(words)) if wants_password(&words) && wanted.password.is_none() => {
+                let plain = Login { sbe: wanted.sbe, ..Login::default() };
+                let session = self.target.with_login(plain).session()?;
+                show::notice("the server wants a password first: AUTH [user] password");
+                self.owed = Some(wanted.clone());
+                Ok(session)
+            }
+            opened => opened,
         }
-        if refusal.starts_with(CommandError::NoAuth.code()) && wanted.password.is_none() {
-            let plain = Login { sbe: wanted.sbe, ..Login::default() };
-            let connection = self.target.open_with(&plain)?;
-            show::notice("the server wants a password first: AUTH [user] password");
-            self.state.login = plain;
-            self.owed = Some(wanted);
-            return Ok(connection);
+    }
+
+    /// Words for a failure, after which the next attempt does without what the server refuses.
+    fn refused(&mut self, error: &ClientError) -> String {
+        match (error, &mut self.session) {
+            (ClientError::Refused(_), Some(session)) => {
+                session.forget_subscriptions();
+                format!("{error}; the subscriptions are given up")
+            }
+            // A password can be typed on a new connection.
+            (ClientError::Login(words), Some(session)) if wants_password(words) => {
+                let login = Login { user: None, password: None, ..session.login().clone() };
+                self.target = self.target.with_login(login);
+                self.session = None;
+                error.to_string()
+            }
+            _ => error.to_string(),
         }
-        Err(ClientError::Login(refusal))
     }
 
     /// Sets up what had to wait for the password.
     fn pay(&mut self) {
-        let Some(connection) = &mut self.connection else { return };
-        let Some(owed) = self.owed.take() else { return };
-        let State { login, .. } = &mut self.state;
-        let wanted = Login { user: login.user.clone(), password: login.password.clone(), ..owed };
-        match connection.log_in(&wanted) {
-            Ok(()) => *login = wanted,
-            Err(error) => show::notice(error),
+        let (Some(session), Some(owed)) = (&mut self.session, self.owed.take()) else { return };
+        let Login { user, password, .. } = session.login().clone();
+        if let Err(error) = session.log_in(Login { user, password, ..owed }) {
+            show::notice(error);
         }
-    }
-
-    /// Subscribes again; what was confirmed before is not shown again.
-    fn subscribe(&mut self, request: &[Vec<u8>], hear: &mut Hear<'_>) -> Result<(), Failure> {
-        let Some(connection) = &mut self.connection else { return Ok(()) };
-        let args: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
-        let deadline = Instant::now() + RESTORE_TIMEOUT;
-        if let Err(error) = connection.send(&args) {
-            return Err(self.fail(error));
-        }
-        let mut owed = request.len() - 1;
-        while owed > 0 {
-            match connection.receive_until(Instant::now() + Interrupts::LOOK) {
-                Ok(Some(push)) if push.is_push() && answers(request, &push) => owed -= 1,
-                Ok(Some(push)) if push.is_push() => hear(Some(&push))?,
-                Ok(Some(refusal)) => {
-                    let words = refusal.as_bytes().unwrap_or_default();
-                    show::notice(format_args!("not subscribed again: {}", String::from_utf8_lossy(words)));
-                    self.state.forget(request);
-                    return Ok(());
-                }
-                Ok(None) if Instant::now() < deadline => {}
-                Ok(None) => return Err(self.fail(ClientError::TimedOut)),
-                Err(error) => return Err(self.fail(error)),
-            }
-        }
-        Ok(())
-    }
-
-    fn fail(&mut self, error: ClientError) -> Failure {
-        self.connection = None;
-        Failure::Unconnected(error)
-    }
-
-    fn give_up(&mut self, error: &ClientError) {
-        show::notice(error);
-        self.connection = None;
     }
 }
 
-/// True for a confirmation of what the words asked for.
-fn answers(words: &[Vec<u8>], push: &Value) -> bool {
-    let kind = push.as_items().and_then(|items| items.first()).and_then(Value::as_bytes);
-    kind.is_some_and(|kind| words[0].eq_ignore_ascii_case(kind))
-}
-
-/// True for commands that may be sent again without harm.
-fn only_reads(words: &[Vec<u8>]) -> bool {
-    let spec = words.first().and_then(|first| lookup(first, words.get(1).map(Vec::as_slice)));
-    spec.is_some_and(|spec| spec.flags.contains(Flags::READONLY)) || words.first().is_some_and(|name| is(name, "PING"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::client::split_words;
-
-    #[test]
-    fn only_reading_commands_may_be_sent_twice() {
-        let reads = |line: &str| only_reads(&split_words(line.as_bytes()).unwrap());
-        assert!(reads("GET k") && reads("smembers s") && reads("PING") && reads("SCAN 0"));
-        assert!(!reads("SET k v") && !reads("INCR n") && !reads("PUBLISH c m") && !reads("nosuch") && !reads(""));
-    }
+fn wants_password(words: &str) -> bool {
+    words.starts_with(CommandError::NoAuth.code())
 }

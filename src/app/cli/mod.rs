@@ -10,6 +10,7 @@ mod complete;
 mod history;
 mod latency;
 mod link;
+mod live;
 mod paint;
 mod peek;
 mod pipe;
@@ -17,7 +18,6 @@ mod recent;
 mod repl;
 mod special;
 mod stat;
-mod state;
 mod talk;
 mod words;
 
@@ -35,10 +35,10 @@ use crate::error::{Error, Exit};
 /// The words are one command, and its reply is printed: with types and quotes on a terminal, as bare lines in a pipe.
 /// Without words there is a prompt on a terminal; else commands are read from standard input, one a line, with quotes
 /// as in redis-cli, until the server answers an error.
+///
+/// MONITOR and SUBSCRIBE (PSUBSCRIBE, SSUBSCRIBE) print what comes until Ctrl-C; `goblin sub` does more with messages.
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = "Environment: GOBLIN_HISTORY names the file of lines typed before, NO_COLOR turns colours off.\n\nStatus: 0 done, 1 the server answered an error, 2 usage, 3 could not connect or log in, 4 connection lost, 5 timed out, 130 interrupted."
-)]
+#[command(after_help = "Environment: GOBLIN_HISTORY names the file of lines typed before, NO_COLOR turns colours off.")]
 pub(super) struct CliArgs {
     #[command(flatten)]
     form: FormArgs,

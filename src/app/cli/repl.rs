@@ -11,16 +11,17 @@ use rustyline::{ColorMode, CompletionType, Editor};
 
 use super::complete::Adviser;
 use super::history::{ENTRIES_MAX, History};
-use super::link::{Answer, Failure, Link};
+use super::link::{Failure, Heard, Link};
+use super::live::Live;
 use super::peek::peek;
-use super::special::{answerable, is_subscription, is_text, question};
+use super::special::{answerable, begins, is_subscription, is_text, question};
 use super::talk::{is_error, is_yes};
 use super::words::commands;
 use crate::app::connect::Target;
 use crate::app::show::{self, Output, Style};
 use crate::app::watch::Interrupts;
 use crate::app::{Stop, help};
-use crate::client::{Value, split_words};
+use crate::client::split_words;
 use crate::error::{Error, Exit};
 
 /// Candidates that are listed without asking.
@@ -45,10 +46,12 @@ pub(super) struct Prompt {
 pub(super) fn run(target: Target, prompt: Prompt) -> Result<Exit, Error> {
     let interrupts = Interrupts::watch()?;
     let (history, entries) = if prompt.keeps_history { History::open() } else { (History::none(), Vec::new()) };
-    let editor = editor(prompt.coloured, &entries).map_err(|error| terminal_failed(&error))?;
+    let mut editor = editor(prompt.coloured, &entries).map_err(|error| terminal_failed(&error))?;
     let link = Link::open(target, interrupts.clone())?;
     let output = Output::coloured(prompt.coloured);
-    let mut repl = Repl { prompt, editor, history, link, output, interrupts };
+    // A terminal that can do no more than show lines has none.
+    let live = editor.create_external_printer().ok().map(Live::start).transpose()?;
+    let mut repl = Repl { prompt, editor, history, link, live, output, interrupts };
     Stop::settle(repl.run())
 }
 
@@ -89,6 +92,7 @@ struct Repl {
     editor: Editor<Adviser, MemHistory>,
     history: History,
     link: Link,
+    live: Option<Live>,
     output: Output,
     interrupts: Interrupts,
 }
@@ -97,7 +101,7 @@ impl Repl {
     fn run(&mut self) -> Result<Exit, Stop> {
         loop {
             self.show_what_came()?;
-            match self.editor.readline(&self.link.prompt()) {
+            match self.read_line()? {
                 Ok(text) => {
                     // One that was pressed while typing is about nothing that is yet to come.
                     self.interrupts.taken();
@@ -110,6 +114,17 @@ impl Repl {
                 Err(error) => return Err(terminal_failed(&error).into()),
             }
         }
+    }
+
+    /// Asks for a line. What comes meanwhile is shown above it.
+    fn read_line(&mut self) -> Result<rustyline::Result<String>, Stop> {
+        let prompt = self.link.prompt();
+        let Repl { editor, link, live, output, .. } = self;
+        let Some(live) = live else { return Ok(editor.readline(&prompt)) };
+        let (line, rest) = live.during(link, self.prompt.style, || editor.readline(&prompt));
+        output.text(rest)?;
+        output.flush()?;
+        Ok(line)
     }
 
     /// Does the commands of a text, of which there are several when it was pasted.
@@ -177,6 +192,9 @@ impl Repl {
         if self.prompt.asks && !self.is_meant(&words)? {
             return Ok(Next::Drop);
         }
+        if begins(&words, &["MONITOR"]) {
+            return self.monitor(&words);
+        }
         for _ in 0..times {
             if self.command(&words)? == Next::Drop {
                 return Ok(Next::Drop);
@@ -188,8 +206,8 @@ impl Repl {
     /// Sends a command and prints what answers it.
     fn command(&mut self, words: &[Vec<u8>]) -> Result<Next, Stop> {
         let Repl { link, output, prompt, .. } = self;
-        match link.call(words, &mut |push| print_push(output, prompt.style, push)) {
-            Ok(Answer::Reply(reply)) => {
+        match link.call(words, &mut |heard| print(output, prompt.style, heard)) {
+            Ok(reply) => {
                 if is_text(words) {
                     output.text_reply(&reply, prompt.style)?;
                 } else {
@@ -202,11 +220,6 @@ impl Repl {
                 }
                 Ok(Next::Ask)
             }
-            Ok(Answer::Confirmed) => Ok(Next::Ask),
-            Ok(Answer::Ended) => {
-                show::notice("the server ended");
-                Ok(Next::Ask)
-            }
             Err(failure) => self.failed(failure),
         }
     }
@@ -215,7 +228,8 @@ impl Repl {
     fn failed(&mut self, failure: Failure) -> Result<Next, Stop> {
         self.output.flush()?;
         match failure {
-            Failure::Unconnected(error) => show::notice(error),
+            Failure::Unsent(error) => show::notice(error),
+            Failure::Ended => show::notice("the server ended"),
             Failure::Unknown(error) => show::notice(format_args!("{error}; whether it was executed is not known")),
             Failure::Interrupted => {
                 // Behind the ^C that the terminal shows.
@@ -230,13 +244,26 @@ impl Repl {
 
     /// Shows messages until Ctrl-C, while anything is subscribed to.
     fn listen(&mut self) -> Result<Next, Stop> {
-        if self.link.state().subscriptions().count() == 0 {
+        if self.link.subscriptions() == 0 {
             return Ok(Next::Ask);
         }
         self.output.flush()?;
-        show::notice("reading messages; Ctrl-C goes back to the prompt, where an empty line reads on");
+        show::notice("reading messages; Ctrl-C returns to the prompt, Enter there reads on");
         let Repl { link, output, prompt, .. } = self;
-        link.listen(&mut |push| print_push(output, prompt.style, push))?;
+        link.listen(&mut |heard| print(output, prompt.style, heard))?;
+        // Behind the ^C that the terminal shows.
+        self.output.text("\n")?;
+        Ok(Next::Ask)
+    }
+
+    /// Shows what MONITOR tells until Ctrl-C.
+    fn monitor(&mut self, words: &[Vec<u8>]) -> Result<Next, Stop> {
+        self.output.flush()?;
+        show::notice("reading what the server is asked; Ctrl-C returns to the prompt");
+        let Repl { link, output, prompt, .. } = self;
+        if let Err(failure) = link.monitor(words, &mut |heard| print(output, prompt.style, heard)) {
+            return self.failed(failure);
+        }
         // Behind the ^C that the terminal shows.
         self.output.text("\n")?;
         Ok(Next::Ask)
@@ -244,7 +271,7 @@ impl Repl {
 
     fn show_what_came(&mut self) -> Result<(), Stop> {
         let Repl { link, output, prompt, .. } = self;
-        link.drain(&mut |push| print_push(output, prompt.style, push))
+        link.drain(&mut |heard| print(output, prompt.style, heard))
     }
 
     fn help(&mut self, about: &[&str]) -> Result<Next, Stop> {
@@ -256,17 +283,14 @@ impl Repl {
     }
 
     fn peek(&mut self, key: &[u8]) -> Result<Next, Stop> {
-        if self.link.state().in_transaction() {
+        if self.link.in_transaction() {
             show::notice("inside a transaction nothing can be looked at: it would be queued");
             return Ok(Next::Ask);
         }
         let Repl { link, output, prompt, .. } = self;
         let looked = peek(key, |words| {
             let words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
-            match link.call(&words, &mut |push| print_push(output, prompt.style, push))? {
-                Answer::Reply(reply) => Ok(reply),
-                Answer::Confirmed | Answer::Ended => Ok(Value::Nil),
-            }
+            link.call(&words, &mut |heard| print(output, prompt.style, heard))
         });
         let seen = match looked {
             Ok(seen) => seen,
@@ -285,10 +309,7 @@ impl Repl {
     /// Asks about a command that destroys or holds up. True when it is to be sent.
     fn is_meant(&mut self, words: &[Vec<u8>]) -> Result<bool, Stop> {
         let link = &mut self.link;
-        let count = || match link.call(&[b"DBSIZE".to_vec()], &mut |_| Ok(())) {
-            Ok(Answer::Reply(reply)) => reply.as_integer(),
-            _ => None,
-        };
+        let count = || link.call(&[b"DBSIZE".to_vec()], &mut |_| Ok(())).ok()?.as_integer();
         let Some(question) = question(words, count) else { return Ok(true) };
         self.output.flush()?;
         let be_silent = |editor: &Editor<Adviser, MemHistory>, silent| {
@@ -310,11 +331,16 @@ impl Repl {
     }
 }
 
-/// Prints a push; hands on what was printed when no more is at hand.
-fn print_push(output: &mut Output, style: Style, push: Option<&Value>) -> Result<(), Stop> {
-    match push {
-        Some(push) => output.reply(push, style),
-        None => output.flush(),
+/// Prints what is heard; hands on what was printed when no more is at hand.
+fn print(output: &mut Output, style: Style, heard: Heard<'_>) -> Result<(), Stop> {
+    match heard {
+        Heard::Push(push) => output.reply(push, style),
+        Heard::Pause => output.flush(),
+        Heard::Notice(words) => {
+            output.flush()?;
+            show::notice(words);
+            Ok(())
+        }
     }
 }
 

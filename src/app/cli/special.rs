@@ -22,18 +22,17 @@ pub(super) fn is_subscription(words: &[Vec<u8>]) -> bool {
     words.first().is_some_and(|word| NAMES.iter().any(|name| is(word, name)))
 }
 
-/// UNSUBSCRIBE and its relatives.
-pub(super) fn is_leave(words: &[Vec<u8>]) -> bool {
-    const NAMES: [&str; 3] = ["UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE"];
-    words.first().is_some_and(|word| NAMES.iter().any(|name| is(word, name)))
+/// True for commands that are answered without end: MONITOR, and those that subscribe.
+pub(super) fn is_stream(words: &[Vec<u8>]) -> bool {
+    is_subscription(words) || begins(words, &["MONITOR"])
 }
 
-/// Refuses what nothing is shown of: endless streams, and replies turned off.
+/// Refuses what nothing is shown of: a stream of bytes, and replies turned off.
 ///
 /// # Errors
 /// Why it is not sent.
 pub(super) fn answerable(words: &[Vec<u8>]) -> Result<(), String> {
-    for name in ["MONITOR", "SYNC", "PSYNC"] {
+    for name in ["SYNC", "PSYNC"] {
         if begins(words, &[name]) {
             return Err(format!("{name} is answered by a stream without end, which `goblin cli` does not show"));
         }
@@ -49,9 +48,11 @@ pub(super) fn answerable(words: &[Vec<u8>]) -> Result<(), String> {
 /// # Errors
 /// Why it is not sent.
 pub(super) fn answered_once(words: &[Vec<u8>]) -> Result<(), String> {
-    if is_subscription(words) {
+    if is_stream(words) {
         let name = String::from_utf8_lossy(&words[0]).to_ascii_uppercase();
-        return Err(format!("{name} is answered by messages without end; `goblin sub` shows them"));
+        return Err(format!(
+            "{name} is answered without end, and no further line would be sent; give it to `goblin cli` as its command"
+        ));
     }
     answerable(words)
 }
@@ -113,9 +114,10 @@ mod tests {
         for line in ["unsubscribe", "client reply on", "client", "get monitor", ""] {
             assert_eq!(answered_once(&words(line)), Ok(()), "{line}");
         }
-        assert!(answered_once(&words("subscribe c")).unwrap_err().contains("goblin sub"));
-        assert_eq!(answerable(&words("subscribe c")), Ok(()));
-        assert!(answerable(&words("MONITOR")).is_err());
+        for line in ["subscribe c", "MONITOR"] {
+            assert!(is_stream(&words(line)) && answerable(&words(line)).is_ok(), "{line}");
+        }
+        assert!(answerable(&words("PSYNC ? -1")).is_err());
     }
 
     #[test]

@@ -86,8 +86,7 @@ impl Watcher {
     }
 }
 
-const HEADER: &str =
-    "      keys     memory  clients  blocked  channels  patterns    requests (since last)  connections\n";
+const HEADER: &str = "    keys  memory clients blocked channels patterns  requests (since last) opened\n";
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Figures {
@@ -123,7 +122,7 @@ impl Figures {
     fn line(&self, more: u64) -> String {
         let Figures { keys, memory_bytes, clients, blocked, channels, patterns, requests, connections } = self;
         format!(
-            "{keys:>10} {:>10} {clients:>8} {blocked:>8} {channels:>9} {patterns:>9} {requests:>11} {:>12}  {connections:>11}\n",
+            "{keys:>8} {:>7} {clients:>7} {blocked:>7} {channels:>8} {patterns:>8} {requests:>9} {:>12} {connections:>6}\n",
             human(*memory_bytes),
             format!("(+{more})"),
         )

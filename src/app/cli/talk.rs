@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::special::{answered_once, is, is_text, question};
+use super::special::{answerable, answered_once, is, is_stream, is_text, question};
 use super::{CliArgs, Count, unreadable};
 use crate::app::Stop;
 use crate::app::show::{self, Output, Style};
@@ -23,9 +23,9 @@ pub(super) struct Manner {
 
 /// Sends the words of the command line, or the lines of standard input.
 pub(super) fn run(mut args: CliArgs, manner: Manner) -> Result<Exit, Error> {
-    watch::start(Reader::NoticedByWriting)?;
     let words = args.take_words()?;
-    answered_once(&words).map_err(Error::usage)?;
+    answerable(&words).map_err(Error::usage)?;
+    watch::start(if is_stream(&words) { Reader::NoticedAtOnce } else { Reader::NoticedByWriting })?;
     let connection = args.connect.into_target()?.open()?;
     let mut talk = Talk { connection, output: Output::coloured(manner.coloured), style: manner.style };
     let done = if words.is_empty() {
@@ -33,6 +33,8 @@ pub(super) fn run(mut args: CliArgs, manner: Manner) -> Result<Exit, Error> {
     } else if manner.asks && !talk.is_meant(&words)? {
         show::notice("not sent");
         Ok(Exit::Refused)
+    } else if is_stream(&words) {
+        talk.stream(&words)
     } else {
         let times = args.repeat.unwrap_or(Count::Times(1));
         talk.command(&words, times, args.interval.unwrap_or(Duration::ZERO), args.keep_going)
@@ -65,6 +67,25 @@ impl Talk {
             }
         }
         Ok(exit)
+    }
+
+    /// Sends a command that is answered without end, and prints what comes, each time all that is at hand.
+    fn stream(&mut self, words: &[Vec<u8>]) -> Result<Exit, Stop> {
+        let args: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        self.connection.send(&args)?;
+        loop {
+            let value = match self.connection.try_receive()? {
+                Some(value) => value,
+                None => {
+                    self.output.flush()?;
+                    watch::waiting(|| self.connection.receive())?
+                }
+            };
+            self.output.reply(&value, self.style)?;
+            if is_error(&value) {
+                return Ok(Exit::Refused);
+            }
+        }
     }
 
     fn script(&mut self, mut input: BufReader<impl Read>, keep_going: bool) -> Result<Exit, Stop> {

@@ -103,7 +103,9 @@ impl Rates {
     pub(super) fn summary(&self, now: Instant) -> String {
         let over = now.saturating_duration_since(self.all_begun);
         let Count { messages, bytes } = self.all;
-        self.all.line(&format!("{messages} messages, {bytes} bytes in {:.1} s", over.as_secs_f64()), over)
+        let plural = |count| if count == 1 { "" } else { "s" };
+        let all = format!("{messages} message{}, {bytes} byte{}", plural(messages), plural(bytes));
+        self.all.line(&format!("{all} in {:.1} s", over.as_secs_f64()), over)
     }
 }
 

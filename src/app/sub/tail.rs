@@ -3,6 +3,7 @@
 //! Invariant: what was received is printed before a gap or an end is told.
 //! Deliberately unknown here: what was subscribed to.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::overlap::Overlap;
@@ -32,7 +33,8 @@ pub(super) struct Tail {
     /// Messages after which it ends.
     wanted: Option<u64>,
     reconnects: bool,
-    rates: Option<Rates>,
+    /// Shared with whoever tells them when Ctrl-C ends it.
+    rates: Option<Arc<Mutex<Rates>>>,
     overlap: Overlap,
     received: u64,
     last: Option<Instant>,
@@ -46,7 +48,7 @@ impl Tail {
             shown,
             wanted,
             reconnects,
-            rates: rate.then(|| Rates::new(Instant::now())),
+            rates: rate.then(|| Arc::new(Mutex::new(Rates::new(Instant::now())))),
             overlap: Overlap::default(),
             received: 0,
             last: None,
@@ -55,12 +57,16 @@ impl Tail {
 
     /// Prints until the count is reached, the time is over, or the connection is lost and nobody wants another.
     pub(super) fn run(mut self, begun: Instant, deadline: Option<Instant>) -> Result<Exit, Stop> {
+        if let Some(rates) = self.rates.clone() {
+            watch::say_when_interrupted(move || {
+                show::end_line_of_interrupt();
+                tell_all(&rates);
+            });
+        }
         let pumped = self.pump(begun, deadline);
         self.output.flush()?;
-        if let Some(rates) = &mut self.rates {
-            let now = Instant::now();
-            rates.report(now).iter().for_each(show::notice);
-            show::notice(rates.summary(now));
+        if let Some(rates) = &self.rates {
+            tell_all(rates);
         }
         pumped
     }
@@ -72,7 +78,7 @@ impl Tail {
                 Some(news) => Some(news),
                 None => {
                     self.output.flush()?;
-                    let due = self.rates.as_ref().map(Rates::due);
+                    let due = self.rates.as_ref().map(|rates| lock(rates).due());
                     let wake = deadline.into_iter().chain(due).min();
                     watch::waiting(|| self.session.next(wake))?
                 }
@@ -82,17 +88,14 @@ impl Tail {
                 Some(News::Event(Event::Message(message))) => self.message(&message)?,
                 Some(News::Event(_)) | None => {}
                 Some(News::Lost(error)) => self.lost(error)?,
-                Some(News::Restored(restored)) => {
-                    let away = restored.away.as_secs_f64();
-                    show::notice(format_args!("connected again after {away:.1} s; {} is lost", restored.loss));
-                }
+                Some(News::Restored(restored)) => show::notice(show::restored(&restored)),
             }
             if self.wanted == Some(self.received) {
                 return Ok(Exit::Done);
             }
             if is_idle || self.rates.is_some() || self.received.is_multiple_of(CLOCK_EVERY) {
                 let now = Instant::now();
-                if let Some(rates) = self.rates.as_mut().filter(|rates| now >= rates.due()) {
+                if let Some(mut rates) = self.rates.as_ref().map(lock).filter(|rates| now >= rates.due()) {
                     rates.report(now).iter().for_each(show::notice);
                 }
                 if deadline.is_some_and(|deadline| now >= deadline) {
@@ -106,8 +109,8 @@ impl Tail {
         if self.shown.dedup && self.overlap.is_repeated(message) {
             return Ok(());
         }
-        if let Some(rates) = &mut self.rates {
-            rates.add(&message.channel, message.payload.len());
+        if let Some(rates) = &self.rates {
+            lock(rates).add(&message.channel, message.payload.len());
         }
         let time = self.shown.timestamps.then(SystemTime::now);
         let delta = self.shown.delta.then(|| self.since_the_last());
@@ -141,4 +144,16 @@ impl Tail {
             _ => Exit::TimedOut,
         }
     }
+}
+
+fn lock(rates: &Arc<Mutex<Rates>>) -> MutexGuard<'_, Rates> {
+    rates.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The last report, and the line of everything.
+fn tell_all(rates: &Arc<Mutex<Rates>>) {
+    let now = Instant::now();
+    let mut rates = lock(rates);
+    rates.report(now).iter().for_each(show::notice);
+    show::notice(rates.summary(now));
 }

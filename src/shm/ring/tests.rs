@@ -213,6 +213,10 @@ impl Word for loom::sync::atomic::AtomicU64 {
     fn release(&self, value: u64) {
         self.store(value, Ordering::Release);
     }
+
+    fn fence() {
+        loom::sync::atomic::fence(loom::sync::atomic::Ordering::SeqCst);
+    }
 }
 
 /// Every order in which two threads can run, up to where nothing new can happen.
@@ -264,5 +268,25 @@ fn in_every_order_the_payload_is_there_before_the_record_is() {
             assert_eq!(payload, b"whole");
         }
         writer.join().expect("no panic");
+    });
+}
+
+#[test]
+fn whoever_sleeps_is_woken_for_what_was_published_in_every_order_of_events() {
+    use crate::shm::parking::{park, sleeps};
+    loom::model(|| {
+        let lane = Plain::new(128, 0, loom::sync::atomic::AtomicU64::new);
+        let parked = Arc::new(loom::sync::atomic::AtomicU64::new(0));
+        let (mut producer, mut consumer) =
+            (Producer::new(lane.clone()).expect("sound"), Consumer::new(lane).expect("sound"));
+        let flag = Arc::clone(&parked);
+        let writer = loom::thread::spawn(move || {
+            assert!(send(&mut producer, b"x"));
+            sleeps(&*flag)
+        });
+        park(&*parked);
+        let found = consumer.has_more();
+        let rung = writer.join().expect("no panic");
+        assert!(found || rung, "asleep, with a record waiting and nobody to ring");
     });
 }
