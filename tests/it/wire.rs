@@ -54,7 +54,7 @@ impl Inbox {
 enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
-    Ring(RingPipe),
+    Ring(Box<RingPipe>),
 }
 
 impl Connection {
@@ -103,7 +103,7 @@ impl Connection {
 
     /// Takes the ring that was leased.
     pub fn ring(lease: RingLease) -> Connection {
-        Connection { stream: Stream::Ring(RingPipe::take(lease)), inbox: Inbox::default(), messages: None }
+        Connection { stream: Stream::Ring(Box::new(RingPipe::take(lease))), inbox: Inbox::default(), messages: None }
     }
 
     /// Sends bytes as they are.
