@@ -101,6 +101,16 @@ impl Outbox {
         (self.bytes == 0 && self.open.capacity() > 0).then(|| std::mem::take(&mut self.open))
     }
 
+    /// All that is unsent, when it is in one buffer and there is any.
+    pub(super) fn only_buffer(&self) -> Option<&[u8]> {
+        (self.sealed.is_empty() && self.bytes > 0).then(|| &self.open[self.sent..])
+    }
+
+    /// Everything unsent has been sent.
+    pub(super) fn sent_all(&mut self) {
+        self.advance(self.bytes);
+    }
+
     /// Counts what was appended since the last push as one push.
     pub(super) fn count_push(&mut self) {
         match self.sealed.back_mut() {

@@ -172,7 +172,10 @@ impl Table {
         session.subscribed = caller.subscriptions() + caller.shard_subscriptions() > 0;
         session.caller = Some(caller);
         session.outbox = outbox;
-        self.mark_fresh(subscriber);
+        match session.outbox.is_empty() {
+            true => self.reclaim_buffer(subscriber),
+            false => self.mark_fresh(subscriber),
+        }
     }
 
     /// Tells which command of the running session is executed next.

@@ -108,6 +108,7 @@ fn run<R>(
         meter: Meter::new(started),
     };
     let result = body(&mut run);
+    run.send_at_once();
     run.meter.settle(&mut run.table.stats);
     let Run { table, caller, outbox, working, form, telling, last, .. } = run;
     let closing = caller.closing;
@@ -156,6 +157,22 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
+    /// Sends what was answered before any book-keeping, where that costs no system call.
+    fn send_at_once(&mut self) {
+        let Some(session) = self.table.sessions.get_mut(self.subscriber.0 as usize) else { return };
+        let Some(unsent) = self.outbox.only_buffer() else { return };
+        if session.link.write_whole(unsent) {
+            let count = unsent.len() as u64;
+            session.net_out += count;
+            self.table.stats.net_out += count;
+            if self.telling.is_none() {
+                session.over_soft_since_ms = None;
+            }
+            self.table.stats.writes += 1;
+            self.outbox.sent_all();
+        }
+    }
+
     fn windows(&mut self, decoder: &mut Decoder, window: &mut Window, bytes: &[u8]) -> TurnEnd {
         let Some(mut consumed) = self.open(bytes) else { return TurnEnd { consumed: 0, more: false } };
         loop {
