@@ -74,6 +74,8 @@ mod process;
 mod pubsub;
 // The binary protocol.
 mod sbe;
+// The client that `goblin sbe-client` prints.
+mod sbe_client;
 // SADD to SSCAN.
 mod sets;
 // Completions and manual pages.
@@ -82,6 +84,8 @@ mod shells;
 mod statuses;
 // Replies told piece by piece.
 mod streams;
+// The flags of another server.
+mod launcher;
 // SET, GET, counters, parts of strings.
 mod strings;
 // MULTI, EXEC, WATCH.
@@ -112,6 +116,7 @@ fn main() -> ExitCode {
     examples::tests(&mut suite);
     introspection::tests(&mut suite);
     keys::tests(&mut suite);
+    launcher::tests(&mut suite);
     long::tests(&mut suite);
     memory::tests(&mut suite);
     moves::tests(&mut suite);
@@ -123,6 +128,7 @@ fn main() -> ExitCode {
     reconnect::tests(&mut suite);
     ring::tests(&mut suite);
     sbe::tests(&mut suite);
+    sbe_client::tests(&mut suite);
     sets::tests(&mut suite);
     shells::tests(&mut suite);
     statuses::tests(&mut suite);
