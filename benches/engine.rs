@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 /// A running server.
@@ -40,13 +40,19 @@ impl Engine {
         Engine::start_with(path, at, &[])
     }
 
+    /// goblin on the processor of the calling thread, which it sees no other beside.
+    pub fn start_on_own_processor(settings: &[String]) -> Engine {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_goblin"));
+        command.args(["serve", "--port", "0"]).args(settings);
+        Engine::spawn("goblin", command, 0)
+    }
+
     /// The same with settings.
     pub fn start_with(path: Option<&str>, at: usize, settings: &[String]) -> Engine {
-        let socket = std::env::temp_dir().join(format!("goblin-bench-{}-{at}.sock", std::process::id()));
         let mut command = match path {
             None => {
                 let mut command = Command::new(env!("CARGO_BIN_EXE_goblin"));
-                command.args(["serve", "--port", "0"]);
+                command.args(["serve", "--port", "0", "--cpu", "0"]);
                 command
             }
             Some(path) => {
@@ -56,16 +62,31 @@ impl Engine {
             }
         };
         command.args(settings);
+        // It sees all processors when it starts, as where users start it, and is bound to its own then.
+        let own = sched_getaffinity(Pid::from_raw(0)).expect("the processors of this thread");
+        let all = (0..CpuSet::count()).fold(CpuSet::new(), |mut all, cpu| {
+            let _ = all.set(cpu);
+            all
+        });
+        let _ = sched_setaffinity(Pid::from_raw(0), &all);
+        let engine = Engine::spawn(path.map_or("goblin", |path| path.rsplit('/').next().unwrap_or(path)), command, at);
+        let _ = sched_setaffinity(Pid::from_raw(0), &own);
+        if path.is_some() {
+            pin(Pid::from_raw(engine.child.id() as i32), 0);
+        }
+        engine
+    }
+
+    fn spawn(name: &str, mut command: Command, at: usize) -> Engine {
+        let socket = std::env::temp_dir().join(format!("goblin-bench-{}-{at}.sock", std::process::id()));
         command.arg("--unixsocket").arg(&socket).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().unwrap_or_else(|error| panic!("start {path:?}: {error}"));
-        pin(Pid::from_raw(child.id() as i32), 0);
+        let child = command.spawn().unwrap_or_else(|error| panic!("start {name}: {error}"));
         let deadline = Instant::now() + Duration::from_secs(10);
         // Listening is not serving yet: rings are made in between.
         while !answers(&socket) {
-            assert!(Instant::now() < deadline, "{path:?} does not listen");
+            assert!(Instant::now() < deadline, "{name} does not answer");
             std::thread::yield_now();
         }
-        let name = path.map_or("goblin", |path| path.rsplit('/').next().unwrap_or(path));
         Engine { name: name.to_owned(), child, socket }
     }
 

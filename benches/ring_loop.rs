@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use goblin::client::{Address, Connection, Login};
 use goblin::shm::{Ends, Region};
 use nix::unistd::Pid;
 
@@ -19,6 +20,9 @@ const ROUNDS: usize = 9;
 const WARM_UP: usize = 1_000;
 const SAMPLES: usize = 10_000;
 const LISTENERS_MAX: usize = 64;
+/// Of the load beside a ring: clients, and requests in one write.
+const CLIENTS: usize = 64;
+const PIPELINED: usize = 64;
 const CHANNEL: &str = "bench:pubsub:literal";
 const PAYLOAD: &str = "xxxxxxxxxxxxxxxx";
 
@@ -67,6 +71,8 @@ pub fn run(words: &[String]) {
             );
         }
     }
+    beside_pipelines(&rings, &settings[..4]);
+    on_one_processor(&rings, &settings[..4]);
     // Best effort: the rings are the servers', which are gone.
     let _ = std::fs::remove_dir_all(&folder);
 }
@@ -242,4 +248,89 @@ fn measure(samples: usize, mut sample: impl FnMut() -> Instant) -> Vec<u64> {
         }
     }
     times
+}
+
+/// PING over a ring while 64 clients on sockets keep their server busy with pipelined requests.
+fn beside_pipelines(rings: &[PathBuf], settings: &[String]) {
+    let engine = Engine::start_with(None, 0, settings);
+    let (request, reply) = ("*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n".repeat(PIPELINED), "$-1\r\n".repeat(PIPELINED));
+    let mut sockets: Vec<(UnixStream, usize)> = (0..CLIENTS)
+        .map(|_| {
+            let socket = UnixStream::connect(engine.socket()).expect("connect");
+            socket.set_nonblocking(true).expect("set the mode");
+            (socket, 0)
+        })
+        .collect();
+    let mut ring = RingClient::take(&rings[0]);
+    let (ping, pong) = (frame(16, &[], &[]), frame(2, &[], &[&data("PONG")]));
+    let mut rounds = Vec::new();
+    let (mut answered, mut unanswered_at_ping) = (0_usize, 0_usize);
+    let began = Instant::now();
+    for _ in 0..ROUNDS {
+        let mut times = Vec::new();
+        for _ in 0..SAMPLES / 2 {
+            // As much as every socket takes: the server has work until the ring's turn.
+            let mut waiting = 0;
+            for (socket, owed) in &mut sockets {
+                let mut bytes = [0; 4096];
+                while *owed > 0
+                    && let Ok(count) = socket.read(&mut bytes)
+                {
+                    *owed -= count;
+                    answered += count / 5;
+                }
+                while *owed < 4 * reply.len()
+                    && let Ok(count) = socket.write(request.as_bytes())
+                {
+                    assert_eq!(count, request.len(), "a request that went in part");
+                    *owed += reply.len();
+                }
+                waiting += usize::from(*owed > 0);
+            }
+            unanswered_at_ping += waiting;
+            let began = Instant::now();
+            ring.send(&ping);
+            ring.expect(&pong);
+            times.push(began.elapsed().as_nanos() as u64);
+        }
+        rounds.push(percentiles(times));
+    }
+    let [p50, p99, p999] = [0, 1, 2].map(|at| median(rounds.iter().map(|row| row[at]).collect()));
+    println!(
+        "PING over a ring beside {CLIENTS} pipelining sockets ({:.1} of them with requests waiting, {:.2}M GETs/s): \
+         p50 {:.1} us  p99 {:.1}  p99.9 {:.1}",
+        unanswered_at_ping as f64 / (ROUNDS * SAMPLES / 2) as f64,
+        answered as f64 / began.elapsed().as_secs_f64() / 1e6,
+        us(p50),
+        us(p99),
+        us(p999),
+    );
+}
+
+/// PING through the library over a ring and over a Unix socket, with client and server on one processor.
+fn on_one_processor(rings: &[PathBuf], settings: &[String]) {
+    let engine = Engine::start_on_own_processor(settings);
+    let open = |address| Connection::open(&address, &Login::default(), None).expect("a session");
+    let mut clients = [open(Address::Ring(rings[0].clone())), open(Address::Unix(engine.socket().to_owned()))]
+        .map(|client| (client, Vec::new()));
+    for _ in 0..ROUNDS {
+        for (client, rounds) in &mut clients {
+            let times = measure(SAMPLES / 4, || {
+                client.call(&[b"PING"]).expect("a pong");
+                Instant::now()
+            });
+            rounds.push(percentiles(times));
+        }
+    }
+    let medians =
+        clients.map(|(_, rounds)| [0, 1].map(|at| median(rounds.iter().map(|row: &[u64; 3]| row[at]).collect())));
+    let [[ring, ring_p99], [socket, socket_p99]] = medians;
+    println!(
+        "PING with client and server on one processor: ring p50 {:.1} us p99 {:.1}, Unix socket p50 {:.1} us p99 {:.1}: {:.2}x",
+        us(ring),
+        us(ring_p99),
+        us(socket),
+        us(socket_p99),
+        ring as f64 / socket as f64,
+    );
 }

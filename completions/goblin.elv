@@ -38,7 +38,7 @@ set edit:completion:arg-completer[goblin] = {|@words|
             cand --unixsocketperm 'Mode of the Unix socket [default: 700]'
             cand --ring 'Ring in shared memory to serve, such as /dev/shm/goblin:64kb; may be repeated, the first one is looked at first'
             cand --ring-perm 'Mode of the rings'' files [default: 600]'
-            cand --wait 'How to wait for work [default: adaptive; block where the machine has one processor only]'
+            cand --wait 'How to wait for work [default: adaptive, which is block where only one processor may be used]'
             cand --cpu 'Processor the engine thread runs on [default: any]'
             cand --databases 'Number of databases [default: 16]'
             cand --maxclients 'Most connections at a time [default: 10000]'

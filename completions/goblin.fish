@@ -41,7 +41,7 @@ complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocket -d 'P
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocketperm -d 'Mode of the Unix socket [default: 700]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l ring -d 'Ring in shared memory to serve, such as /dev/shm/goblin:64kb; may be repeated, the first one is looked at first' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l ring-perm -d 'Mode of the rings\' files [default: 600]' -r
-complete -c goblin -n "__fish_goblin_using_subcommand serve" -l wait -d 'How to wait for work [default: adaptive; block where the machine has one processor only]' -r -f -a "spin\t''
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l wait -d 'How to wait for work [default: adaptive, which is block where only one processor may be used]' -r -f -a "spin\t''
 adaptive\t''
 block\t''"
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l cpu -d 'Processor the engine thread runs on [default: any]' -r

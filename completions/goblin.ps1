@@ -42,7 +42,7 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('--unixsocketperm', '--unixsocketperm', [CompletionResultType]::ParameterName, 'Mode of the Unix socket [default: 700]')
             [CompletionResult]::new('--ring', '--ring', [CompletionResultType]::ParameterName, 'Ring in shared memory to serve, such as /dev/shm/goblin:64kb; may be repeated, the first one is looked at first')
             [CompletionResult]::new('--ring-perm', '--ring-perm', [CompletionResultType]::ParameterName, 'Mode of the rings'' files [default: 600]')
-            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How to wait for work [default: adaptive; block where the machine has one processor only]')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How to wait for work [default: adaptive, which is block where only one processor may be used]')
             [CompletionResult]::new('--cpu', '--cpu', [CompletionResultType]::ParameterName, 'Processor the engine thread runs on [default: any]')
             [CompletionResult]::new('--databases', '--databases', [CompletionResultType]::ParameterName, 'Number of databases [default: 16]')
             [CompletionResult]::new('--maxclients', '--maxclients', [CompletionResultType]::ParameterName, 'Most connections at a time [default: 10000]')

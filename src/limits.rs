@@ -106,6 +106,9 @@ pub const ACCEPTS_PER_WAKE: usize = 64;
 /// Descriptors the process needs beside its clients: listeners, the event loop, standard streams, files being read.
 pub const FILES_RESERVED: u64 = 32;
 
+/// The same for each ring: its file and its two bells, and one while it is made anew.
+pub const FILES_PER_RING: u64 = 4;
+
 /// Milliseconds a stopping server waits for its clients to take their last replies.
 pub const DRAIN_MS_MAX: u64 = 1000;
 

@@ -45,7 +45,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "OCTAL")]
     ring_perm: Option<OsString>,
 
-    /// How to wait for work [default: adaptive; block where the machine has one processor only]
+    /// How to wait for work [default: adaptive, which is block where only one processor may be used]
     #[arg(long, value_name = "HOW", value_parser = ["spin", "adaptive", "block"])]
     wait: Option<String>,
 

@@ -178,6 +178,7 @@ impl RingStream {
         let before = self.received.len();
         while self.ends.consumer.take(&mut self.received).map_err(invalid)? {}
         self.ends.consumer.release();
+        self.still_ours()?;
         Ok(self.received.len() > before)
     }
 
@@ -225,8 +226,11 @@ impl RingStream {
     }
 
     /// # Errors
-    /// Another client has taken the ring.
+    /// Another client has taken the ring, or somebody has cut it short.
     fn still_ours(&self) -> io::Result<()> {
+        if self.region.is_lost() {
+            return Err(invalid(Corrupt::Lost));
+        }
         match self.region.epoch() == self.epoch {
             true => Ok(()),
             false => Err(io::Error::new(io::ErrorKind::ConnectionReset, "another client has taken the ring")),

@@ -10,12 +10,18 @@ use crate::limits::{CRON_PERIOD_MS, EXPIRE_KEYS_PER_SLICE, EXPIRE_US_PER_PERIOD}
 
 use super::{Clock, Inner, Shared, log};
 
+/// A second: between two looks whether rings are still at their paths.
+const PERIODS_PER_LOOK_AT_RINGS: u64 = 1000 / CRON_PERIOD_MS;
+
 /// Runs ten times a second.
 pub(super) async fn cron(shared: Rc<Shared>) {
     let mut ticks = tokio::time::interval(Duration::from_millis(CRON_PERIOD_MS));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
+    for period in 0_u64.. {
         ticks.tick().await;
+        if period.is_multiple_of(PERIODS_PER_LOOK_AT_RINGS) {
+            shared.restore_rings();
+        }
         {
             let inner = &mut *shared.inner.borrow_mut();
             inner.clock = Clock::set();

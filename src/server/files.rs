@@ -1,15 +1,16 @@
-//! Open files: every client takes one.
+//! Open files: every client takes one, a ring some.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::limits::FILES_RESERVED;
+use crate::limits::{FILES_PER_RING, FILES_RESERVED};
 
 use super::settings::Settings;
 
 /// Raises the limit of open files to what `maxclients` needs, or lowers `maxclients` to what the system allows;
 /// answers a note about the latter.
 pub(super) fn make_room(settings: &mut Settings) -> Option<String> {
-    let wanted = settings.maxclients() as u64 + FILES_RESERVED;
+    let reserved = FILES_RESERVED + settings.rings().len() as u64 * FILES_PER_RING;
+    let wanted = settings.maxclients() as u64 + reserved;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return None };
     let mut allowed = soft;
     if soft < wanted {
@@ -18,7 +19,7 @@ pub(super) fn make_room(settings: &mut Settings) -> Option<String> {
         let raise = |(soft, hard): (u64, u64)| setrlimit(Resource::RLIMIT_NOFILE, soft, hard).is_ok().then_some(soft);
         allowed = raised.into_iter().find_map(raise).unwrap_or(soft);
     }
-    let clients = allowed.saturating_sub(FILES_RESERVED).max(1);
+    let clients = allowed.saturating_sub(reserved).max(1);
     settings.set_clients_ceiling(clients);
     if allowed >= wanted {
         return None;

@@ -81,8 +81,10 @@ pub fn run(mut config: Config, allocator: Allocator, ready: impl FnOnce()) -> Re
     let started = Instant::now();
     signal::abort_on_panic();
     log::set_level(config.settings.log_level());
+    // Before the thread is bound to one of them.
+    let (wait, notes) = (wait::strategy(config.wait), notes::about_this_machine());
     wait::pin(config.cpu)?;
-    let mut notes = notes::about_this_machine();
+    let mut notes = notes;
     notes.extend(files::make_room(&mut config.settings));
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -97,7 +99,7 @@ pub fn run(mut config: Config, allocator: Allocator, ready: impl FnOnce()) -> Re
         let tasks = listen::spawn(&shared, doors);
         config.notes.iter().chain(&notes).for_each(|note| log::notice(format_args!("{note}")));
         log::notice(format_args!("{listening}"));
-        tokio::task::spawn_local(wait::wait(Rc::clone(&shared), config.wait));
+        tokio::task::spawn_local(wait::wait(Rc::clone(&shared), wait));
         tokio::task::spawn_local(cron::cron(Rc::clone(&shared)));
         ready();
         let reason = signals.until_stopped(&shared.shutdown).await;

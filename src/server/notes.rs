@@ -18,6 +18,11 @@ pub(super) fn about_this_machine() -> Vec<String> {
     if let Some(backlog) = backlog.filter(|backlog| *backlog < BACKLOG_WANTED) {
         notes.push(format!("net.core.somaxconn is {backlog}: bursts of connections beyond that wait or fail"));
     }
+    if super::wait::is_alone() {
+        notes.push(
+            "one processor only: clients on it and the server take turns, and `adaptive` waits like `block`".to_owned(),
+        );
+    }
     notes
 }
 

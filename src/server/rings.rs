@@ -17,7 +17,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use crate::engine::{ClientId, SubscriberId};
-use crate::transport::{Bell, Link, Peer, RingDoor};
+use crate::transport::{Bell, Corrupt, Link, Peer, RingDoor};
 
 use super::serve::Readiness;
 use super::{Shared, log};
@@ -33,6 +33,9 @@ const LOOK_LATER: Duration = Duration::from_millis(1);
 /// How often rings are looked at that nobody has: the first client must not wait for long.
 const LOOK_WHILE_FREE: Duration = Duration::from_millis(20);
 
+/// How often the log is told of one ring that is corrupt, at most.
+const TELL_CORRUPT: Duration = Duration::from_secs(1);
+
 /// A ring and who has taken it.
 struct Ring {
     door: RingDoor,
@@ -45,6 +48,10 @@ struct Ring {
     active: Instant,
     /// Requests of one record.
     record: Vec<u8>,
+    /// It could not be made anew and is served no more.
+    gone: bool,
+    /// When the log was last told that it is corrupt.
+    told: Option<Instant>,
 }
 
 /// All rings of a server.
@@ -60,7 +67,7 @@ impl Rings {
     pub(super) fn new(doors: Vec<RingDoor>) -> Self {
         let ring = |door| {
             let (session, hot, came, active) = (None, false, false, Instant::now());
-            Ring { door, session, hot, came, active, record: Vec::new() }
+            Ring { door, session, hot, came, active, record: Vec::new(), gone: false, told: None }
         };
         Rings { rings: doors.into_iter().map(ring).collect(), hot: Vec::new(), next: 0 }
     }
@@ -201,13 +208,24 @@ impl Shared {
     }
 
     fn visit_ring(&self, ring: &mut Ring) -> bool {
-        if ring.door.knocks() {
+        if ring.gone {
+            return false;
+        }
+        let knocks = ring.door.knocks();
+        if ring.door.is_lost() {
+            self.give_up(ring);
+            return true;
+        }
+        if knocks {
             self.welcome(ring);
             return true;
         }
         let Some((subscriber, id)) = ring.session else { return false };
-        match self.ring_readiness(subscriber, id) {
+        match self.ring_readiness(subscriber, id, &ring.door) {
             Readiness::Over => {
+                if let Some(corrupt) = ring.door.fault() {
+                    self.tell_corrupt(ring, corrupt);
+                }
                 self.remove(subscriber, id);
                 ring.session = None;
                 true
@@ -226,11 +244,11 @@ impl Shared {
                 true
             }
             Readiness::Sends => true,
-            Readiness::Reads => self.read_ring(ring, subscriber, id),
+            Readiness::Reads => self.read_ring(ring, subscriber),
         }
     }
 
-    fn read_ring(&self, ring: &mut Ring, subscriber: SubscriberId, id: ClientId) -> bool {
+    fn read_ring(&self, ring: &mut Ring, subscriber: SubscriberId) -> bool {
         if !ring.door.has_more() {
             // In this order: what it sent last comes before it leaves.
             if !ring.door.is_left() || ring.door.has_more() {
@@ -247,13 +265,10 @@ impl Shared {
                 self.turn_over(subscriber, &ring.record);
                 true
             }
+            // The next visit tells of it.
+            Err(Corrupt::Lost) => true,
             Err(corrupt) => {
-                log::warning(format_args!(
-                    "client id={} addr=ring:{} cut: its ring is corrupt: {corrupt}",
-                    id.0,
-                    ring.door.path().display()
-                ));
-                self.inner.borrow_mut().table.stats.corrupt_rings += 1;
+                self.tell_corrupt(ring, corrupt);
                 self.end(subscriber);
                 ring.session = None;
                 true
@@ -266,17 +281,54 @@ impl Shared {
         if let Some((subscriber, id)) = ring.session.take() {
             self.remove(subscriber, id);
         }
-        match ring.door.begin() {
-            Ok(link) => {
-                let peer = Peer::Ring { path: Rc::clone(ring.door.path()) };
-                ring.session = self.admit(Link::Ring(link), peer);
-                ring.door.welcome();
+        let link = ring.door.begin();
+        let peer = Peer::Ring { path: Rc::clone(ring.door.path()) };
+        ring.session = self.admit(Link::Ring(link), peer);
+        ring.door.welcome();
+    }
+
+    /// Ends the session over a ring whose file was cut short, and makes the ring anew.
+    fn give_up(&self, ring: &mut Ring) {
+        self.tell_corrupt(ring, Corrupt::Lost);
+        if let Some((subscriber, id)) = ring.session.take() {
+            self.remove(subscriber, id);
+        }
+        renew(ring);
+    }
+
+    /// Counts a ring that is corrupt, and logs it once a second at most: a peer can make it so again and again.
+    fn tell_corrupt(&self, ring: &mut Ring, corrupt: Corrupt) {
+        self.inner.borrow_mut().table.stats.corrupt_rings += 1;
+        if ring.told.is_some_and(|told| told.elapsed() < TELL_CORRUPT) {
+            return;
+        }
+        ring.told = Some(Instant::now());
+        let path = ring.door.path().display();
+        match ring.session {
+            Some((_, id)) => {
+                log::warning(format_args!("client id={} addr=ring:{path} cut: its ring is corrupt: {corrupt}", id.0));
             }
-            Err(corrupt) => {
-                let path = ring.door.path().display();
-                log::warning(format_args!("ring {path}: a client asked for a session and left it corrupt: {corrupt}"));
-                self.inner.borrow_mut().table.stats.corrupt_rings += 1;
-            }
+            None => log::warning(format_args!("ring {path}: {corrupt}")),
+        }
+    }
+
+    /// Makes rings anew that nobody has taken and nobody can find any more. Some system calls for each ring.
+    pub(super) fn restore_rings(&self) {
+        let rings = &mut self.rings.borrow_mut().rings;
+        let lonely = |ring: &&mut Ring| !ring.gone && ring.session.is_none() && !ring.door.is_in_place();
+        for ring in rings.iter_mut().filter(lonely) {
+            log::warning(format_args!("ring {}: its file was removed or replaced", ring.door.path().display()));
+            renew(ring);
+        }
+    }
+}
+
+fn renew(ring: &mut Ring) {
+    match ring.door.renew() {
+        Ok(()) => log::notice(format_args!("ring {}: made anew", ring.door.path().display())),
+        Err(error) => {
+            log::warning(format_args!("{error}; it is served no more"));
+            ring.gone = true;
         }
     }
 }

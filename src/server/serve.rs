@@ -9,6 +9,8 @@ use std::task::{Context, Poll, ready};
 use crate::engine::{ClientId, SubscriberId};
 use crate::limits::{OUTBOX_BUFFER_BYTES, OUTBOX_PAUSE_BYTES};
 
+use crate::transport::RingDoor;
+
 use super::Shared;
 use super::outbox::Flushed;
 use super::session::{Session, State};
@@ -118,7 +120,7 @@ impl Shared {
     }
 
     /// As [`Shared::readiness`] for a session over a ring, whose poller comes again by itself.
-    pub(super) fn ring_readiness(&self, subscriber: SubscriberId, id: ClientId) -> Readiness {
+    pub(super) fn ring_readiness(&self, subscriber: SubscriberId, id: ClientId, door: &RingDoor) -> Readiness {
         let table = &mut self.inner.borrow_mut().table;
         let Some(session) = table.session(subscriber, id) else { return Readiness::Over };
         if session.outbox.is_empty() && session.state == State::Open && !session.is_busy() && !session.inbox.more {
@@ -128,6 +130,8 @@ impl Shared {
         let sending = session.flush();
         let full = matches!(sending, Ok(Flushed::Partly));
         match table.after_sending(subscriber, sent_before, &sending) {
+            // Nobody will take the rest.
+            _ if full && door.is_left() => Readiness::Over,
             // Whoever does not take its replies is not served, so that its requests wait in the ring.
             Readiness::Reads | Readiness::More if full => Readiness::Waits,
             readiness => readiness,

@@ -185,6 +185,7 @@ impl Run<'_> {
             match broken {
                 Some(error) => {
                     self.refuse_framing(error);
+                    *decoder = Decoder::default();
                     return TurnEnd { consumed: bytes.len(), more: false };
                 }
                 None if window.ended_early() => {}
@@ -404,12 +405,18 @@ impl Run<'_> {
         }
     }
 
+    /// Answers what cannot be read, and drops what came with it. The session ends, but for RESP over a ring: clients
+    /// that know no end of a session there wait for the answers to their next requests.
     fn refuse_framing(&mut self, error: ProtocolError) {
-        if error.text().is_some() {
+        let is_told = error.text().is_some();
+        if is_told {
             self.table.stats.count_error(error.code());
             self.dialect().refuse_framing(error, &mut self.outbox);
         }
-        self.caller.closing = true;
+        let session = self.table.sessions.get(self.subscriber.0 as usize);
+        let over_ring = session.is_some_and(|session| session.peer.is_ring());
+        let stays = is_told && over_ring && matches!(self.dialect(), Dialect::Resp(_));
+        self.caller.closing |= !stays;
     }
 
     fn is_doomed(&self) -> bool {

@@ -179,6 +179,20 @@ impl Tick {
     }
 }
 
+/// How to wait where `wait` was asked for: on the only processor there is, polling keeps everybody else from working. Ask
+/// before [`pin`].
+pub(super) fn strategy(wait: Wait) -> Wait {
+    match wait {
+        Wait::Adaptive if is_alone() => Wait::Block,
+        wait => wait,
+    }
+}
+
+/// Whether this process may use one processor only.
+pub(super) fn is_alone() -> bool {
+    std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1)
+}
+
 /// Binds the engine thread to one CPU, if one was named.
 ///
 /// # Errors

@@ -14,11 +14,13 @@
 //! anybody looks at them.
 //!
 //! Invariant: what the peer writes can end its own session, and nothing else.
+//! Invariant: a file that is cut short under its mapping ends the sessions over it, and no process.
 //! Invariant: [`ring`] and [`layout`] are safe code over any words, so that they run in plain memory under test;
 //! [`region`] alone turns a mapping into words.
 //!
 //! Deliberately unknown here: what the bytes mean, and who waits how.
 
+mod fault;
 pub mod layout;
 pub mod parking;
 pub mod region;

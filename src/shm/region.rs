@@ -20,6 +20,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag, posix_fallocate};
 use nix::sys::statvfs::fstatvfs;
 
+use super::fault::Watch;
 use super::layout::{self, Corrupt, Geometry, Unfit, at};
 use super::ring::{Consumer, Lane, Producer, Word};
 
@@ -29,6 +30,8 @@ const RACES_MAX: usize = 100;
 /// Both directions of a ring, mapped.
 #[derive(Debug)]
 pub struct Region {
+    /// In front of the mapping, so that it is dropped first.
+    watch: Watch,
     map: MmapRaw,
     geometry: Geometry,
     /// The server's lock; a client has none.
@@ -100,7 +103,8 @@ impl Region {
             .len(geometry.file_bytes() as usize)
             .map_raw(&*lock)
             .map_err(failed(path, "map the file"))?;
-        let region = Region { map, geometry, lock: Some(lock), file: None, path: None };
+        let watch = watch(path, &map)?;
+        let region = Region { watch, map, geometry, lock: Some(lock), file: None, path: None };
         geometry.write(region.words(), std::process::id());
         Ok(region)
     }
@@ -117,8 +121,9 @@ impl Region {
         }
         let map =
             MmapOptions::new().len(metadata.len() as usize).map_raw(&file).map_err(failed(path, "map the file"))?;
+        let watch = watch(path, &map)?;
         let geometry = Geometry::new(page_bytes(), 0);
-        let mut region = Region { map, geometry, lock: None, file: Some(file), path: None };
+        let mut region = Region { watch, map, geometry, lock: None, file: Some(file), path: None };
         region.geometry =
             Geometry::read(region.words(), metadata.len()).map_err(|unfit| RingError::Unfit(path.to_owned(), unfit))?;
         Ok(region)
@@ -127,6 +132,28 @@ impl Region {
     /// Where its directions lie.
     pub fn geometry(&self) -> Geometry {
         self.geometry
+    }
+
+    /// Whether the file was cut short under the mapping: what is read of it means nothing any more. One load.
+    pub fn is_lost(&self) -> bool {
+        self.watch.is_lost()
+    }
+
+    /// Whether the file this server made is still at its path. Some system calls.
+    pub fn is_in_place(&self) -> bool {
+        let (Some(path), Some(lock)) = (&self.path, &self.lock) else { return false };
+        let is_ours = |there: Metadata| lock.metadata().is_ok_and(|own| is_same(&there, &own));
+        std::fs::symlink_metadata(path).is_ok_and(is_ours)
+    }
+
+    /// Removes the file this server made, if it is still at its path.
+    pub fn remove(&self) {
+        if self.is_in_place()
+            && let Some(path) = &self.path
+        {
+            // At the end there is nobody left to tell.
+            let _ = std::fs::remove_file(path);
+        }
     }
 
     /// The process that made it says it is this one.
@@ -154,6 +181,15 @@ impl Region {
     /// The server has emptied both directions for the session `epoch`.
     pub fn acknowledge(&self, epoch: u64) {
         self.words()[at::EPOCH_ACK].release(epoch);
+    }
+
+    /// The server begins the session `epoch`: nothing says any more that it is over, whatever somebody wrote before.
+    pub fn begin_session(&self, epoch: u64) {
+        for word in [&self.words()[at::ENDED], &self.words()[at::LEFT]] {
+            if word.acquire() == epoch {
+                word.release(epoch.wrapping_sub(1));
+            }
+        }
     }
 
     /// The server ends the session `epoch`: its client reads no more than what is there.
@@ -224,12 +260,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        let (Some(path), Some(lock)) = (&self.path, &self.lock) else { return };
-        let is_ours = |there: Metadata| lock.metadata().is_ok_and(|own| is_same(&there, &own));
-        if std::fs::symlink_metadata(path).is_ok_and(is_ours) {
-            // At the end there is nobody left to tell.
-            let _ = std::fs::remove_file(path);
-        }
+        self.remove();
     }
 }
 
@@ -297,6 +328,10 @@ fn reserve(path: &Path, file: &File, bytes: u64) -> Result<(), RingError> {
         }
         Err(errno) => Err(failed(path, "reserve memory for the file")(errno.into())),
     }
+}
+
+fn watch(path: &Path, map: &MmapRaw) -> Result<Watch, RingError> {
+    Watch::over(map.as_ptr() as usize, map.len(), page_bytes()).map_err(failed(path, "watch the mapping"))
 }
 
 fn page_bytes() -> u64 {
@@ -522,6 +557,42 @@ mod tests {
         std::fs::write(&path, b"mine").expect("written");
         drop((living, taken));
         assert_eq!(folder.names(), ["ring"]);
+    }
+
+    #[test]
+    fn a_file_cut_short_is_zeros_and_known_to_be_lost() {
+        let folder = Folder::new("lost");
+        let [path, other] = ["ring", "other"].map(|name| folder.0.join(name));
+        let server = Arc::new(Region::create(&path, 8192, 0o600).expect("a ring"));
+        let client = Arc::new(Region::open(&path).expect("the ring"));
+        let other = Region::create(&other, 8192, 0o600).expect("a ring");
+        let mut there = Ends::of_server(&server).expect("sound");
+        let mut here = Ends::of_client(&client).expect("sound");
+        client.ask_for_session(false);
+        // The header stays.
+        let file = OpenOptions::new().write(true).open(&path).expect("the file");
+        file.set_len(page_bytes()).expect("cut");
+        assert!(!client.is_lost() && !server.is_lost() && server.epoch() == 1);
+        send(&mut here, b"written into the void");
+        assert!(client.is_lost() && !server.is_lost());
+        assert!(receive(&mut there).is_empty());
+        assert!(server.is_lost());
+        file.set_len(0).expect("cut");
+        assert_eq!((server.epoch(), client.epoch(), other.epoch(), other.is_lost()), (0, 0, 0, false));
+        // Its place in the table is given to the next one.
+        drop((server, client, there, here));
+        assert!((0..2000).all(|_| !Region::open(&folder.0.join("other")).expect("the ring").is_lost()));
+    }
+
+    #[test]
+    fn nobody_can_end_a_session_before_it_begins() {
+        let folder = Folder::new("before");
+        let server = Region::create(&folder.0.join("ring"), 4096, 0o600).expect("a ring");
+        server.leave_session(1);
+        server.end_session(1);
+        let epoch = server.ask_for_session(false);
+        server.begin_session(epoch);
+        assert!(!server.has_left(epoch) && !server.has_ended(epoch));
     }
 
     #[test]

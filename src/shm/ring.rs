@@ -95,6 +95,16 @@ fn distance(head: u64, tail: u64, capacity: u64) -> Result<u64, Corrupt> {
     }
 }
 
+/// Where the peer that stands still is; 0, and it is put there, when that is no position at all.
+fn settled(word: &impl Word) -> u64 {
+    let position = word.acquire();
+    if position.is_multiple_of(LINE_BYTES) {
+        return position;
+    }
+    word.release(0);
+    0
+}
+
 /// The side that writes.
 #[derive(Debug)]
 pub struct Producer<L> {
@@ -193,16 +203,11 @@ impl<L: Lane> Producer<L> {
     }
 
     /// Takes back everything the consumer has not read: the tail goes back to its head. For a new session, with the
-    /// consumer standing still.
-    ///
-    /// # Errors
-    /// The consumer's position is no position at all.
-    pub fn rewind(&mut self) -> Result<(), Corrupt> {
-        let head = self.lane.head().acquire();
-        distance(head, head, self.capacity)?;
+    /// consumer standing still; one that left its head at no position begins at 0.
+    pub fn rewind(&mut self) {
+        let head = settled(self.lane.head());
         (self.head, self.tail, self.published) = (head, head, head);
         self.lane.tail().release(head);
-        Ok(())
     }
 
     fn word(&self, position: u64) -> &L::Word {
@@ -356,16 +361,12 @@ impl<L: Lane> Consumer<L> {
         }
     }
 
-    /// Skips everything that waits. For a new session.
-    ///
-    /// # Errors
-    /// The producer's position is no position at all.
-    pub fn discard(&mut self) -> Result<(), Corrupt> {
-        let tail = self.lane.tail().acquire();
-        distance(tail, tail, self.capacity)?;
+    /// Skips everything that waits. For a new session, with the producer standing still; one that left its tail at no
+    /// position begins at 0.
+    pub fn discard(&mut self) {
+        let tail = settled(self.lane.tail());
         (self.head, self.tail, self.released) = (tail, tail, tail);
         self.lane.head().release(tail);
-        Ok(())
     }
 }
 

@@ -23,8 +23,8 @@ use nix::sys::stat::Mode;
 pub struct Bell {
     rings: File,
     hears: File,
-    /// Those it made itself.
-    made: Vec<(PathBuf, File)>,
+    /// The ring's path, if it made both.
+    made_at: Option<PathBuf>,
 }
 
 /// Behind the ring's path.
@@ -38,25 +38,13 @@ impl Bell {
     /// # Errors
     /// Something that is no FIFO is there, or the system refuses.
     pub fn make(path: &Path, mode: u32) -> io::Result<Self> {
-        let mut made = Vec::new();
-        for suffix in [SERVERS, CLIENTS] {
-            let path = with_suffix(path, suffix);
-            match fs::symlink_metadata(&path) {
-                Ok(found) if found.file_type().is_fifo() => fs::remove_file(&path)?,
-                Ok(_) => {
-                    return Err(io::Error::new(ErrorKind::AlreadyExists, format!("{} is no FIFO", path.display())));
-                }
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-            nix::unistd::mkfifo(&path, Mode::from_bits_truncate(mode))?;
-            let file = open(&path)?;
-            // What the umask took away.
-            file.set_permissions(PermissionsExt::from_mode(mode))?;
-            made.push((path, file));
-        }
-        let (hears, rings) = (made[0].1.try_clone()?, made[1].1.try_clone()?);
-        Ok(Bell { rings, hears, made })
+        let own = with_suffix(path, SERVERS);
+        let hears = make(&own, mode)?;
+        let rings = make(&with_suffix(path, CLIENTS), mode).inspect_err(|_| {
+            // The error says what matters.
+            let _ = fs::remove_file(&own);
+        })?;
+        Ok(Bell { rings, hears, made_at: Some(path.to_owned()) })
     }
 
     /// Opens the bells of the ring at `path`, as its client.
@@ -65,7 +53,7 @@ impl Bell {
     /// There are none for us.
     pub fn open(path: &Path) -> io::Result<Self> {
         let [rings, hears] = [SERVERS, CLIENTS].map(|suffix| open(&with_suffix(path, suffix)));
-        Ok(Bell { rings: rings?, hears: hears?, made: Vec::new() })
+        Ok(Bell { rings: rings?, hears: hears?, made_at: None })
     }
 
     /// Wakes the other side. A system call; what fails is made good by the other side's next look.
@@ -98,16 +86,33 @@ impl AsRawFd for Bell {
 
 impl Drop for Bell {
     fn drop(&mut self) {
-        for (path, file) in &self.made {
+        let Some(path) = &self.made_at else { return };
+        for (suffix, file) in [(SERVERS, &self.hears), (CLIENTS, &self.rings)] {
+            let path = with_suffix(path, suffix);
             let is_ours = |there: fs::Metadata| {
                 file.metadata().is_ok_and(|own| (own.dev(), own.ino()) == (there.dev(), there.ino()))
             };
-            if fs::symlink_metadata(path).is_ok_and(is_ours) {
+            if fs::symlink_metadata(&path).is_ok_and(is_ours) {
                 // At the end there is nobody left to tell.
-                let _ = fs::remove_file(path);
+                let _ = fs::remove_file(&path);
             }
         }
     }
+}
+
+/// Makes a FIFO in the place of one that a dead server has left.
+fn make(path: &Path, mode: u32) -> io::Result<File> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.file_type().is_fifo() => fs::remove_file(path)?,
+        Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, format!("{} is no FIFO", path.display()))),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    nix::unistd::mkfifo(path, Mode::from_bits_truncate(mode))?;
+    let file = open(path)?;
+    // What the umask took away.
+    file.set_permissions(PermissionsExt::from_mode(mode))?;
+    Ok(file)
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -156,8 +161,8 @@ mod tests {
         let foreign = with_suffix(&path, CLIENTS);
         fs::write(&foreign, "kept").expect("a file");
         assert!(Bell::make(&path, 0o600).is_err());
+        assert!(!with_suffix(&path, SERVERS).exists(), "nothing is left of what was begun");
         assert_eq!(fs::read(&foreign).expect("untouched"), b"kept");
         fs::remove_file(&foreign).expect("removed");
-        let _ = fs::remove_file(with_suffix(&path, SERVERS));
     }
 }

@@ -253,6 +253,11 @@ impl Peer {
         matches!(self, Peer::Unix { .. })
     }
 
+    /// True for rings.
+    pub fn is_ring(&self) -> bool {
+        matches!(self, Peer::Ring { .. })
+    }
+
     /// True when the other end is on this machine.
     pub fn is_local(&self) -> bool {
         match self {

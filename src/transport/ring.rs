@@ -3,7 +3,7 @@
 //! Invariant: a session's end stops working once the next client has begun: its bytes never reach somebody else.
 //! Deliberately unknown here: who looks at it when.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -41,6 +41,10 @@ pub struct RingDoor {
     ends: Rc<RefCell<Ends>>,
     bell: Rc<Bell>,
     path: Rc<PathBuf>,
+    /// Permissions of the file.
+    mode: u32,
+    /// What its client wrote and cannot be, found by who writes to it.
+    fault: Rc<Cell<Option<Corrupt>>>,
     /// The session begun last.
     epoch: u64,
     /// Its client has been told that nobody looks.
@@ -60,7 +64,37 @@ impl RingDoor {
         let bell = bell.map_err(|cause| RingError::System { path: path.to_owned(), doing: "make its bells", cause })?;
         region.announce_bell();
         let (ends, bell, path) = (Rc::new(RefCell::new(ends)), Rc::new(bell), Rc::new(path.to_owned()));
-        Ok(RingDoor { region, ends, bell, path, epoch, parked: false })
+        Ok(RingDoor { region, ends, bell, path, mode, fault: Rc::default(), epoch, parked: false })
+    }
+
+    /// Whether the file was cut short under us, so that nobody can be served here before [`RingDoor::renew`]. One load.
+    pub fn is_lost(&self) -> bool {
+        self.region.is_lost()
+    }
+
+    /// Whether a client that looks at the path finds this ring. Some system calls.
+    pub fn is_in_place(&self) -> bool {
+        self.region.is_in_place()
+    }
+
+    /// Makes the ring anew at its path, without a session; its bells stay.
+    ///
+    /// # Errors
+    /// [`RingError`]: something else is there, or there is no room.
+    pub fn renew(&mut self) -> Result<(), RingError> {
+        self.region.remove();
+        let region = Arc::new(Region::create(&self.path, self.capacity(), self.mode)?);
+        region.announce_bell();
+        self.ends = Rc::new(RefCell::new(Ends::of_server(&region).expect("a fresh ring is empty")));
+        self.epoch = region.acknowledged();
+        self.parked = false;
+        self.region = region;
+        Ok(())
+    }
+
+    /// Why nothing more can be written in the session begun last, if that is its client's doing.
+    pub fn fault(&self) -> Option<Corrupt> {
+        self.fault.get()
     }
 
     /// What its clients ring.
@@ -110,18 +144,21 @@ impl RingDoor {
     }
 
     /// Empties both directions for the client that asks. It may go on after [`RingDoor::welcome`].
-    ///
-    /// # Errors
-    /// The client's positions cannot be; it is not answered until it asks again.
-    pub fn begin(&mut self) -> Result<RingLink, Corrupt> {
+    pub fn begin(&mut self) -> RingLink {
         self.epoch = self.region.epoch();
-        let empty = |ends: &mut Ends| ends.consumer.discard().and_then(|()| ends.producer.rewind());
-        empty(&mut self.ends.borrow_mut())?;
+        {
+            let ends = &mut *self.ends.borrow_mut();
+            ends.consumer.discard();
+            ends.producer.rewind();
+        }
+        self.region.begin_session(self.epoch);
         // A client that was killed may have left them.
         parking::unpark(self.region.client_parked());
         self.unpark();
+        self.fault.set(None);
         let bell = self.region.rings_bells(self.epoch).then(|| Rc::clone(&self.bell));
-        Ok(RingLink { ends: Rc::clone(&self.ends), region: Arc::clone(&self.region), bell, epoch: self.epoch })
+        let (ends, region, fault) = (Rc::clone(&self.ends), Arc::clone(&self.region), Rc::clone(&self.fault));
+        RingLink { ends, region, bell, fault, epoch: self.epoch }
     }
 
     /// Tells the client that its session has begun.
@@ -147,7 +184,7 @@ impl RingDoor {
         let consumer = &mut self.ends.borrow_mut().consumer;
         let taken = consumer.take(into);
         consumer.release();
-        taken
+        if self.is_lost() { Err(Corrupt::Lost) } else { taken }
     }
 }
 
@@ -158,6 +195,7 @@ pub struct RingLink {
     region: Arc<Region>,
     /// Where a client sleeps that asks to be woken.
     bell: Option<Rc<Bell>>,
+    fault: Rc<Cell<Option<Corrupt>>>,
     epoch: u64,
 }
 
@@ -202,7 +240,10 @@ impl RingLink {
         if self.region.epoch() != self.epoch {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
-        let corrupt = |corrupt: Corrupt| io::Error::new(io::ErrorKind::InvalidData, corrupt);
+        let corrupt = |corrupt: Corrupt| {
+            self.fault.set(Some(corrupt));
+            io::Error::new(io::ErrorKind::InvalidData, corrupt)
+        };
         let producer = &mut self.ends.borrow_mut().producer;
         let total = slices.iter().map(|slice| slice.len()).sum::<usize>();
         let (mut left, mut written) = (total, 0);
@@ -231,6 +272,9 @@ impl RingLink {
             claim.commit();
         }
         producer.publish();
+        if self.region.is_lost() {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
         self.wake();
         if written == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(written) }
     }

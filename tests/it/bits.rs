@@ -17,7 +17,7 @@ pub fn tests(suite: &mut Suite) {
         bit_commands_refuse_a_set,
         bitfield_tells_whether_it_writes,
     );
-    tests!(suite, on_every_socket, Need::Nothing;
+    tests!(suite, on_every_road_to_a_server, Need::Nothing;
         the_longest_string_is_a_setting,
         events_of_bit_commands_come_when_something_changed,
     );

@@ -7,7 +7,7 @@ use crate::wire::Value;
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
-    tests!(suite, on_every_socket, Need::Nothing;
+    tests!(suite, on_every_road_to_a_server, Need::Nothing;
         ping_and_echo_give_back_bytes,
         auth_without_a_password_is_refused,
         client_names_are_kept_and_checked,
@@ -25,17 +25,17 @@ pub fn tests(suite: &mut Suite) {
         debug_does_what_tests_need,
         helps_of_containers_answer_lines,
     );
-    tests!(suite, on_every_resp_socket, Need::Nothing;
+    tests!(suite, on_every_resp_road_to_a_server, Need::Nothing;
         hello_switches_the_protocol_and_describes_the_server,
         hello_checks_its_options,
         reset_forgets_everything,
         quit_says_ok_and_closes,
         client_reply_modes_silence_answers,
     );
-    tests!(suite, on_every_socket, Need::Goblin;
+    tests!(suite, on_every_road_to_a_server, Need::Goblin;
         tracking_is_refused,
     );
-    tests!(suite, on_every_resp_socket, Need::Goblin;
+    tests!(suite, on_every_resp_road_to_a_server, Need::Goblin;
         hello_reply_is_exact,
         version_is_told_as_clients_parse_it,
     );

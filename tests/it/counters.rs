@@ -8,8 +8,8 @@ use crate::wire::Connection;
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
     // It counts the bytes of its request.
-    tests!(suite, on_every_resp_socket, Need::Nothing; a_connection_sees_its_own_command);
-    tests!(suite, on_every_socket, Need::Nothing;
+    tests!(suite, on_every_resp_road_to_a_server, Need::Nothing; a_connection_sees_its_own_command);
+    tests!(suite, on_every_road_to_a_server, Need::Nothing;
         a_refused_command_counts_under_its_name,
         debug_counts_as_one_command,
         only_what_ran_counts_as_executed,

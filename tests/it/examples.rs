@@ -7,7 +7,7 @@ use crate::talk::{Talk, words};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
-    tests!(suite, on_every_socket, Need::Goblin; examples_answer_what_their_specs_promise);
+    tests!(suite, on_every_road_to_a_server, Need::Goblin; examples_answer_what_their_specs_promise);
     tests!(suite, plain, Need::Nothing; every_command_has_an_example);
 }
 

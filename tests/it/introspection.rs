@@ -29,7 +29,7 @@ pub fn tests(suite: &mut Suite) {
         monitors_see_what_ran_and_no_secret,
         the_slow_log_keeps_commands_and_no_secret,
     );
-    tests!(suite, on_every_socket, Need::Nothing;
+    tests!(suite, on_every_road_to_a_server, Need::Nothing;
         a_monitor_shows_in_the_list_of_clients,
         durations_are_counted_in_doubling_steps,
         percentiles_follow_their_settings,
@@ -37,7 +37,7 @@ pub fn tests(suite: &mut Suite) {
         commands_inside_exec_have_times_of_their_own,
     );
     tests!(suite, on_every_road, Need::Goblin; lolwut_tells_the_version);
-    tests!(suite, on_every_resp_socket, Need::Goblin;
+    tests!(suite, on_every_resp_road_to_a_server, Need::Goblin;
         memory_stats_add_up,
     );
     let reference = Program::reference().map(|_| ()).ok_or("no redis-server 8.2.3 is here".to_owned());

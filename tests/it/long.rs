@@ -20,7 +20,7 @@ pub fn tests(suite: &mut Suite) {
         long_strings_are_read_to_the_end,
         a_transaction_runs_long_commands_at_once,
     );
-    tests!(suite, on_every_socket, Need::Nothing;
+    tests!(suite, on_every_road_to_a_server, Need::Nothing;
         others_are_served_meanwhile,
         what_is_stored_is_made_of_what_is_there_then,
         members_added_meanwhile_are_not_lost,

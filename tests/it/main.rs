@@ -11,6 +11,14 @@ mod sbe_wire;
 mod road;
 // Sessions over rings.
 mod ring;
+// Bytes in records of rings.
+mod ring_records;
+// Clients of rings that stop or die, and files that are cut short.
+mod dying_rings;
+// Servers and clients killed under load.
+mod kills;
+// Random words in rings, and frames that are not what they were.
+mod scribble;
 // Rings as pipes of bytes.
 mod ring_pipe;
 // The engine in this process.
@@ -100,6 +108,12 @@ fn main() -> ExitCode {
     if let Some(path) = std::env::var_os(cases::LISTENER) {
         return cases::listen(path.as_ref());
     }
+    if let Ok(step) = std::env::var(dying_rings::STEP) {
+        return dying_rings::stand(&step);
+    }
+    if let Ok(place) = std::env::var(kills::LOAD) {
+        return kills::load(&place);
+    }
     let arguments = libtest_mimic::Arguments::from_args();
     suite::catch_panic_messages();
     let mut suite = suite::Suite::default();
@@ -127,6 +141,10 @@ fn main() -> ExitCode {
     pubsub::tests(&mut suite);
     reconnect::tests(&mut suite);
     ring::tests(&mut suite);
+    ring_records::tests(&mut suite);
+    dying_rings::tests(&mut suite);
+    kills::tests(&mut suite);
+    scribble::tests(&mut suite);
     sbe::tests(&mut suite);
     sbe_client::tests(&mut suite);
     sets::tests(&mut suite);

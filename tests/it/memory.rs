@@ -5,14 +5,14 @@ use crate::talk::Talk;
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
-    tests!(suite, on_every_socket, Need::Nothing;
+    tests!(suite, on_every_road_to_a_server, Need::Nothing;
         over_the_limit_only_what_needs_memory_is_refused,
         a_transaction_is_refused_as_a_whole,
         eviction_makes_room_and_is_told,
         only_keys_with_a_deadline_go_under_volatile_policies,
         the_longest_unused_and_the_least_used_go_first,
     );
-    tests!(suite, on_every_socket, Need::Goblin;
+    tests!(suite, on_every_road_to_a_server, Need::Goblin;
         the_next_to_expire_goes_first,
         the_limit_is_never_passed,
     );

@@ -7,7 +7,7 @@ use crate::talk::Talk;
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
-    tests!(suite, on_every_socket, Need::Nothing;
+    tests!(suite, on_every_road_to_a_server, Need::Nothing;
         refusals_are_answered_during_a_pause,
         what_a_pause_holds_back_counts_as_blocked,
         nothing_expires_during_a_pause,

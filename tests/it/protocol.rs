@@ -22,6 +22,7 @@ pub fn tests(suite: &mut Suite) {
         no_request_of_random_bytes_harms_the_server,
         limits_apply_to_what_was_announced,
     );
+    tests!(suite, plain, Need::Goblin; every_cut_gives_the_same_answer_over_rings);
     tests!(suite, plain, Need::Nothing; strangers_may_not_announce_large_requests);
 }
 
@@ -58,6 +59,14 @@ fn arrays_and_inline_commands_mix(talk: &mut Talk) {
 }
 
 fn every_cut_of_every_frame_gives_the_same_answer(server: &Server) {
+    every_cut(server, &[Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3]);
+}
+
+fn every_cut_gives_the_same_answer_over_rings() {
+    every_cut(&Server::with_rings(), &[Road::RingResp2, Road::RingResp3]);
+}
+
+fn every_cut(server: &Server, roads: &[Road]) {
     let requests: [&[u8]; 8] = [
         b"*1\r\n$4\r\nPING\r\n",
         b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nv\r\nal\r\n",
@@ -68,7 +77,7 @@ fn every_cut_of_every_frame_gives_the_same_answer(server: &Server) {
         b"*0\r\n\r\n*2\r\n$4\r\nECHO\r\n$12\r\n*1\r\n$4\r\nPING\r\n",
         b"*5\r\n$4\r\nMSET\r\n$1\r\na\r\n$1\r\n1\r\n$2\r\nbb\r\n$2\r\n22\r\n*2\r\n$4\r\nMGET\r\n$1\r\na\r\n",
     ];
-    for road in Road::RESP_SOCKETS {
+    for road in roads {
         for request in requests {
             let mut connection = road.connect(server);
             let answer_to = |connection: &mut crate::wire::Connection| {

@@ -490,7 +490,7 @@ fn a_cut_reader_is_counted_and_logged(server: &Server) {
 
 fn the_same_script_gets_the_same_frames_from_redis() {
     let reference = Arc::new(Server::of(&Program::reference().expect("checked before"), &[]));
-    let ours = Arc::new(Server::start());
+    let ours = Arc::new(Server::with_rings());
     // Deliveries to another connection, and one pattern per channel: a command's own pushes are ordered differently on
     // purpose, and the order among patterns is nobody's promise.
     let script = [
@@ -522,8 +522,13 @@ fn the_same_script_gets_the_same_frames_from_redis() {
         "A UNSUBSCRIBE q",
         "A GET k",
     ];
-    for road in Road::RESP_SOCKETS {
-        let heard = [&ours, &reference].map(|server| {
+    for road in Road::RESP_TO_SERVERS {
+        let theirs = match road {
+            Road::RingResp2 => Road::UnixResp2,
+            Road::RingResp3 => Road::UnixResp3,
+            socket => socket,
+        };
+        let heard = [(&ours, road), (&reference, theirs)].map(|(server, road)| {
             let mut talk = Talk::new(Arc::clone(server), road);
             let mut heard = Vec::new();
             for line in script {

@@ -4,12 +4,13 @@
 //! Invariant: no test shares a server with another, so that no test can spoil another.
 //! `GOBLIN_TEST_SERVER=redis:/path/to/redis-server` puts a real Redis in goblin's place: that checks the tests.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{BufRead, BufReader, PipeReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -102,12 +103,56 @@ pub struct Server {
     port: u16,
     folder: Folder,
     log: Log,
-    /// Rings that connections were given.
-    taken_rings: AtomicUsize,
+    rings: Rings,
 }
 
-/// Rings of a server that has some: more than a test has connections at a time.
+/// Rings of a server that has some: as many as the most thirsty test has connections at a time.
 const RINGS: usize = 12;
+
+/// The rings of a server that no living connection of the test has, the one given back longest ago first.
+///
+/// A connection must not take the ring of one that lives: that would end it.
+#[derive(Clone, Default)]
+pub struct Rings(Arc<Mutex<VecDeque<PathBuf>>>);
+
+impl Rings {
+    fn of(folder: &Path, settings: &[&str]) -> Rings {
+        let after_flag = settings.windows(2).filter(|pair| pair[0] == "--ring").map(|pair| pair[1]);
+        let paths = after_flag.map(|ring| folder.join(ring.split_once(':').map_or(ring, |(path, _)| path)));
+        Rings(Arc::new(Mutex::new(paths.collect())))
+    }
+
+    /// A free ring, until the lease is dropped.
+    pub fn lease(&self) -> RingLease {
+        let path = self.0.lock().expect("the rings").pop_front();
+        let path = path.expect("a free ring: this test has more connections at a time than its server has rings");
+        RingLease { path, rings: self.clone() }
+    }
+}
+
+/// A ring that no other connection of the test has.
+pub struct RingLease {
+    path: PathBuf,
+    rings: Rings,
+}
+
+impl RingLease {
+    /// One of a path whoever has it, to take it away from others.
+    pub fn unasked(path: PathBuf) -> RingLease {
+        RingLease { path, rings: Rings::default() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for RingLease {
+    fn drop(&mut self) {
+        self.rings.0.lock().expect("the rings").push_back(std::mem::take(&mut self.path));
+    }
+}
 
 impl Server {
     /// Starts the program under test with its defaults.
@@ -117,15 +162,19 @@ impl Server {
 
     /// Starts goblin with rings, one for each connection of a test.
     pub fn with_rings() -> Server {
-        let rings: Vec<String> = (0..RINGS).map(|at| format!("ring-{at}:16kb")).collect();
+        Server::with_rings_of(RINGS, "64kb")
+    }
+
+    /// Starts goblin with rings of a size.
+    pub fn with_rings_of(count: usize, size: &str) -> Server {
+        let rings: Vec<String> = (0..count).map(|at| format!("ring-{at}:{size}")).collect();
         let settings: Vec<&str> = rings.iter().flat_map(|ring| ["--ring", ring]).collect();
         Server::with(&settings)
     }
 
-    /// Takes the next ring of a server with rings.
+    /// Takes a free ring of a server with rings.
     pub fn connect_ring(&self) -> Connection {
-        let at = self.taken_rings.fetch_add(1, Ordering::Relaxed);
-        Connection::ring(&self.folder.path().join(format!("ring-{}", at % RINGS)))
+        Connection::ring(self.rings.lease())
     }
 
     /// Starts the program under test with settings, given as `--name`, `value`.
@@ -160,8 +209,8 @@ impl Server {
         drop(command);
         let log = Log::follow(reader);
         let ready = log.wait(|line| program.is_ready(line));
-        let taken_rings = AtomicUsize::new(0);
-        let server = Server { pid: child.id(), child: Mutex::new(child), port, folder, log, taken_rings };
+        let rings = Rings::of(folder.path(), settings);
+        let server = Server { pid: child.id(), child: Mutex::new(child), port, folder, log, rings };
         match ready {
             true => Ok(server),
             false => Err(server.log.text()),
@@ -382,18 +431,26 @@ pub enum Road {
     /// Over rings, which the server is told to serve.
     RingResp2,
     RingResp3,
+    RingSbe,
 }
 
 impl Road {
     /// Every road to a server.
-    pub const SOCKETS: [Road; 6] =
-        [Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3, Road::TcpSbe, Road::UnixSbe];
+    pub const TO_SERVERS: [Road; 9] = [
+        Road::TcpResp2,
+        Road::TcpResp3,
+        Road::UnixResp2,
+        Road::UnixResp3,
+        Road::TcpSbe,
+        Road::UnixSbe,
+        Road::RingResp2,
+        Road::RingResp3,
+        Road::RingSbe,
+    ];
 
     /// Those that speak RESP.
-    pub const RESP_SOCKETS: [Road; 4] = [Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3];
-
-    /// The roads over shared memory.
-    pub const RINGS: [Road; 2] = [Road::RingResp2, Road::RingResp3];
+    pub const RESP_TO_SERVERS: [Road; 6] =
+        [Road::TcpResp2, Road::TcpResp3, Road::UnixResp2, Road::UnixResp3, Road::RingResp2, Road::RingResp3];
 
     /// The roads to the engine as a library.
     pub const INSIDE: [Road; 2] = [Road::InsideResp2, Road::InsideResp3];
@@ -411,13 +468,14 @@ impl Road {
             Road::InsideResp3 => "inside_resp3",
             Road::RingResp2 => "ring_resp2",
             Road::RingResp3 => "ring_resp3",
+            Road::RingSbe => "ring_sbe",
         }
     }
 
     /// RESP version, 2 or 3; 0 for SBE.
     pub fn resp(self) -> u8 {
         match self {
-            Road::TcpSbe | Road::UnixSbe => 0,
+            Road::TcpSbe | Road::UnixSbe | Road::RingSbe => 0,
             Road::TcpResp2 | Road::UnixResp2 | Road::InsideResp2 | Road::RingResp2 => 2,
             Road::TcpResp3 | Road::UnixResp3 | Road::InsideResp3 | Road::RingResp3 => 3,
         }
@@ -427,14 +485,23 @@ impl Road {
     pub fn connect(self, server: &Server) -> Connection {
         self.greet(match self {
             Road::UnixResp2 | Road::UnixResp3 | Road::UnixSbe => server.connect_unix(),
-            Road::RingResp2 | Road::RingResp3 => server.connect_ring(),
+            _ if self.is_ring() => server.connect_ring(),
             _ => server.connect(),
         })
     }
 
     /// A server of its own for this road.
     pub fn start(self) -> Server {
-        if self == Road::TcpSbe { Server::with(&["--sbe"]) } else { Server::start() }
+        match self {
+            Road::TcpSbe => Server::with(&["--sbe"]),
+            _ if self.is_ring() => Server::with_rings(),
+            _ => Server::start(),
+        }
+    }
+
+    /// Whether it leads through shared memory.
+    pub fn is_ring(self) -> bool {
+        matches!(self, Road::RingResp2 | Road::RingResp3 | Road::RingSbe)
     }
 
     fn greet(self, mut connection: Connection) -> Connection {

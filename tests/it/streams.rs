@@ -17,12 +17,12 @@ pub fn tests(suite: &mut Suite) {
         large_pages_of_scan_are_whole,
         what_is_removed_while_large_is_gone_at_once,
     );
-    tests!(suite, on_every_socket, Need::Nothing;
+    tests!(suite, on_every_road_to_a_server, Need::Nothing;
         a_long_reply_shows_one_moment,
         a_peer_that_does_not_read_a_long_reply_holds_up_nobody,
         a_peer_that_leaves_during_a_long_reply_is_forgotten,
     );
-    tests!(suite, on_every_resp_socket, Need::Nothing;
+    tests!(suite, on_every_resp_road_to_a_server, Need::Nothing;
         requests_behind_a_long_reply_wait_for_it,
         pushes_wait_for_the_end_of_a_long_reply,
     );

@@ -27,7 +27,7 @@ pub fn tests(suite: &mut Suite) {
         lcs_finds_what_redis_finds,
         changes_of_a_large_value_leave_its_replies_alone,
     );
-    tests!(suite, on_every_socket, Need::Nothing;
+    tests!(suite, on_every_road_to_a_server, Need::Nothing;
         events_of_string_commands_come_in_order,
         lcs_is_bounded,
     );

@@ -47,48 +47,50 @@ pub struct Suite {
 impl Suite {
     /// A transcript: once on each road, each time on a server or an engine of its own.
     pub fn on_every_road(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
-        self.on_every_socket(module, name, need, test);
+        self.on_every_road_to_a_server(module, name, need, test);
         for road in Road::INSIDE {
-            let name = format!("{name}::{}", road.name());
-            self.plain(module, &name, Need::Goblin, move || test(&mut Talk::inside(road)));
+            self.inside(road, module, name, test);
         }
     }
 
     /// A transcript that needs a process: once on each road to a server, each time on one of its own.
-    pub fn on_every_socket(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
-        for road in Road::SOCKETS {
-            self.on_socket(road, module, name, need.clone(), test);
+    pub fn on_every_road_to_a_server(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
+        for road in Road::TO_SERVERS {
+            self.on_road(road, module, name, need.clone(), test);
         }
     }
 
-    /// A transcript over rings, each time to a server of its own that serves some.
+    /// A transcript about rings, each time to a server of its own that serves some.
     pub fn on_every_ring(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
-        for road in Road::RINGS {
-            let name = format!("{name}::{}", road.name());
-            self.plain(module, &name, need.clone(), move || test(&mut Talk::new(Arc::new(Server::with_rings()), road)));
+        for road in Road::TO_SERVERS.into_iter().filter(|road| road.is_ring()) {
+            self.on_road(road, module, name, need.clone(), test);
         }
     }
 
     /// A transcript about RESP's own bytes or words: once on each road that speaks it.
     pub fn on_every_resp_road(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
-        self.on_every_resp_socket(module, name, need, test);
+        self.on_every_resp_road_to_a_server(module, name, need, test);
         for road in Road::INSIDE {
-            let name = format!("{name}::{}", road.name());
-            self.plain(module, &name, Need::Goblin, move || test(&mut Talk::inside(road)));
+            self.inside(road, module, name, test);
         }
     }
 
     /// The same for a transcript that needs a process.
-    pub fn on_every_resp_socket(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
-        for road in Road::RESP_SOCKETS {
-            self.on_socket(road, module, name, need.clone(), test);
+    pub fn on_every_resp_road_to_a_server(&mut self, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
+        for road in Road::TO_SERVERS.into_iter().filter(|road| road.resp() > 0) {
+            self.on_road(road, module, name, need.clone(), test);
         }
     }
 
-    fn on_socket(&mut self, road: Road, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
+    fn inside(&mut self, road: Road, module: &str, name: &str, test: fn(&mut Talk)) {
         let name = format!("{name}::{}", road.name());
-        // No other server speaks SBE.
-        let need = if road.resp() == 0 && need == Need::Nothing { Need::Goblin } else { need };
+        self.plain(module, &name, Need::Goblin, move || test(&mut Talk::inside(road)));
+    }
+
+    fn on_road(&mut self, road: Road, module: &str, name: &str, need: Need, test: fn(&mut Talk)) {
+        let name = format!("{name}::{}", road.name());
+        // No other server speaks SBE or serves rings.
+        let need = if (road.resp() == 0 || road.is_ring()) && need == Need::Nothing { Need::Goblin } else { need };
         self.plain(module, &name, need, move || test(&mut Talk::new(Arc::new(road.start()), road)));
     }
 

@@ -44,6 +44,11 @@ impl Talk {
         self.road.resp()
     }
 
+    /// Whether connections are rings.
+    pub fn is_over_ring(&self) -> bool {
+        self.road.is_ring()
+    }
+
     /// The connection with this letter, made now when it is new. Lines without a letter use `A`.
     pub fn on(&mut self, letter: char) -> &mut Connection {
         let (road, end) = (self.road, &self.end);

@@ -64,7 +64,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["src/app/show/progress.rs"]),
     ("hdrhistogram", &["src/bench/report.rs", "src/server/durations.rs", "src/app/cli/latency.rs"]),
     ("memmap2", &["src/shm/region.rs"]),
-    ("nix", &["src/shm/", "src/server/", "src/transport/unix.rs"]),
+    ("nix", &["src/shm/", "src/server/", "src/transport/bell.rs", "src/transport/unix.rs"]),
     ("tokio", &["src/server/", "src/transport/", "src/client/", "src/bench/worker.rs", "src/app/mod.rs"]),
     ("hashbrown", &["src/engine/", "src/topics/", "src/bus/", "src/command/"]),
     ("tikv_jemallocator", &["src/app/", "src/main.rs"]),

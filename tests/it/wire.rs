@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::ring_pipe::RingPipe;
+use crate::road::RingLease;
 use crate::sbe_wire;
 
 /// How long a peer may keep a test waiting before it counts as hung.
@@ -53,7 +54,7 @@ impl Inbox {
 enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
-    Ring(RingPipe),
+    Ring(Box<RingPipe>),
 }
 
 impl Connection {
@@ -100,9 +101,9 @@ impl Connection {
         self
     }
 
-    /// Takes a ring.
-    pub fn ring(path: &Path) -> Connection {
-        Connection { stream: Stream::Ring(RingPipe::take(path)), inbox: Inbox::default(), messages: None }
+    /// Takes the ring that was leased.
+    pub fn ring(lease: RingLease) -> Connection {
+        Connection { stream: Stream::Ring(Box::new(RingPipe::take(lease))), inbox: Inbox::default(), messages: None }
     }
 
     /// Sends bytes as they are.
@@ -131,6 +132,28 @@ impl Connection {
         match sent {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
             other => other,
+        }
+    }
+
+    /// Sends bytes as one record of a ring, as soon as there is room; replies are taken out meanwhile.
+    pub fn record(&mut self, bytes: &[u8]) {
+        self.pipe().record(bytes).unwrap_or_else(|error| panic!("a record of {} bytes: {error}", bytes.len()));
+    }
+
+    /// Sends bytes as one record of a ring, if there is room now; takes nothing out.
+    pub fn try_record(&mut self, bytes: &[u8]) -> bool {
+        self.pipe().try_record(bytes)
+    }
+
+    /// Writes a record into a ring whose session has ended.
+    pub fn record_regardless(&mut self, bytes: &[u8]) {
+        assert!(self.pipe().try_record(bytes), "no room in a ring nobody uses");
+    }
+
+    fn pipe(&mut self) -> &mut RingPipe {
+        match &mut self.stream {
+            Stream::Ring(ring) => ring,
+            _ => panic!("records are for rings"),
         }
     }
 

@@ -152,7 +152,7 @@ pub(super) static REGISTRY: &[Entry] = &[
         "wait",
         Kind::Choice(&["adaptive", "spin", "block"]),
         "adaptive",
-        Acts("spin never sleeps, block always does, adaptive spins a while first"),
+        Acts("spin never sleeps, block always does, adaptive spins a while first where there are processors to spare"),
     )
     .when(Fixed),
     Entry::new(

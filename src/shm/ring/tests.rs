@@ -152,9 +152,9 @@ fn a_new_session_begins_empty() {
     let (mut producer, mut consumer) = ends(&plain(1024, 0));
     (0..3).for_each(|_| assert!(send(&mut producer, b"old")));
     assert!(receive(&mut consumer).is_some());
-    producer.rewind().expect("sound");
+    producer.rewind();
     // The consumer's own copy of the tail is from before.
-    consumer.discard().expect("sound");
+    consumer.discard();
     assert_eq!(receive(&mut consumer), None);
     assert!(send(&mut producer, b"new"));
     assert_eq!(receive(&mut consumer).as_deref(), Some(&b"new"[..]));
@@ -281,7 +281,7 @@ fn whoever_sleeps_is_woken_for_what_was_published_in_every_order_of_events() {
             (Producer::new(lane.clone()).expect("sound"), Consumer::new(lane).expect("sound"));
         let flag = Arc::clone(&parked);
         let writer = loom::thread::spawn(move || {
-            assert!(send(&mut producer, b"x"));
+            assert!(send(&mut producer, b""));
             sleeps(&*flag)
         });
         park(&*parked);
