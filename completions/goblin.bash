@@ -31,6 +31,9 @@ _goblin() {
             goblin,pub)
                 cmd="goblin__subcmd__pub"
                 ;;
+            goblin,sbe-client)
+                cmd="goblin__subcmd__sbe__subcmd__client"
+                ;;
             goblin,sbe-schema)
                 cmd="goblin__subcmd__sbe__subcmd__schema"
                 ;;
@@ -47,7 +50,7 @@ _goblin() {
 
     case "${cmd}" in
         goblin)
-            opts="-V --help --version serve cli sub pub help completions man sbe-schema"
+            opts="-V --help --version serve cli sub pub help completions man sbe-schema sbe-client"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -235,6 +238,20 @@ _goblin() {
                     COMPREPLY=($(compgen -W "resp2 resp3 sbe" -- "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        goblin__subcmd__sbe__subcmd__client)
+            opts="--help python"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -29,6 +29,7 @@ set edit:completion:arg-completer[goblin] = {|@words|
             cand completions 'Print what a shell needs to complete goblin''s command line'
             cand man 'Print a manual page, or write all of them'
             cand sbe-schema 'Print the schema of the binary protocol, as XML of SBE 1.0'
+            cand sbe-client 'Print a small client of the binary protocol in another language'
         }
         &'goblin;serve'= {
             cand --bind 'Addresses to listen on, repeated or separated by commas [default: 127.0.0.1 and ::1]'
@@ -146,6 +147,9 @@ set edit:completion:arg-completer[goblin] = {|@words|
             cand --help 'Print help'
         }
         &'goblin;sbe-schema'= {
+            cand --help 'Print help'
+        }
+        &'goblin;sbe-client'= {
             cand --help 'Print help'
         }
     ]

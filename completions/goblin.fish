@@ -34,6 +34,7 @@ complete -c goblin -n "__fish_goblin_needs_command" -f -a "help" -d 'Explain a s
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "completions" -d 'Print what a shell needs to complete goblin\'s command line'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "man" -d 'Print a manual page, or write all of them'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "sbe-schema" -d 'Print the schema of the binary protocol, as XML of SBE 1.0'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "sbe-client" -d 'Print a small client of the binary protocol in another language'
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l bind -d 'Addresses to listen on, repeated or separated by commas [default: 127.0.0.1 and ::1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l port -d 'TCP port; 0 means no TCP [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocket -d 'Path of the Unix socket [default: $XDG_RUNTIME_DIR/goblin/PORT.sock or /tmp/goblin-UID/PORT.sock]' -r
@@ -143,3 +144,4 @@ complete -c goblin -n "__fish_goblin_using_subcommand completions" -l help -d 'P
 complete -c goblin -n "__fish_goblin_using_subcommand man" -l all -d 'Write every page into this folder instead' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand man" -l help -d 'Print help'
 complete -c goblin -n "__fish_goblin_using_subcommand sbe-schema" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand sbe-client" -l help -d 'Print help'

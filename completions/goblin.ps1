@@ -32,6 +32,7 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print what a shell needs to complete goblin''s command line')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a manual page, or write all of them')
             [CompletionResult]::new('sbe-schema', 'sbe-schema', [CompletionResultType]::ParameterValue, 'Print the schema of the binary protocol, as XML of SBE 1.0')
+            [CompletionResult]::new('sbe-client', 'sbe-client', [CompletionResultType]::ParameterValue, 'Print a small client of the binary protocol in another language')
             break
         }
         'goblin;serve' {
@@ -157,6 +158,10 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             break
         }
         'goblin;sbe-schema' {
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'goblin;sbe-client' {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }

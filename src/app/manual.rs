@@ -1,5 +1,7 @@
-//! `goblin man`: the manual pages, one for the program and one for each subcommand, and goblin-commands(7).
+//! `goblin man`: the manual pages, one for the program and one for each subcommand, goblin-commands(7), and those that
+//! are written by hand.
 
+use std::iter;
 use std::path::PathBuf;
 
 use clap_mangen::Man;
@@ -13,10 +15,16 @@ use super::{Stop, statuses};
 /// The page of the server's commands, which the command table makes.
 const COMMANDS_PAGE: &str = "goblin-commands.7";
 
+/// Pages written by hand: the committed file is the page.
+const WRITTEN_PAGES: [(&str, &str); 2] = [
+    ("goblin-ring.7", include_str!("../../man/goblin-ring.7")),
+    ("goblin-sbe.7", include_str!("../../man/goblin-sbe.7")),
+];
+
 /// Print a manual page, or write all of them
 #[derive(clap::Args, Debug)]
 pub(super) struct ManArgs {
-    /// The page: goblin, the name of a subcommand, or commands
+    /// The page: goblin, the name of a subcommand, commands, ring or sbe
     #[arg(value_name = "PAGE", default_value = "goblin")]
     page: String,
 
@@ -53,15 +61,28 @@ pub(super) fn run(args: &ManArgs, program: clap::Command) -> Result<Exit, Error>
 /// Every page with the name of its file.
 fn pages(mut program: clap::Command) -> Vec<(String, Vec<u8>)> {
     program.build();
-    let names: Vec<String> = program.get_subcommands().map(|known| format!("goblin-{}(1)", known.get_name())).collect();
+    let mut names: Vec<String> =
+        program.get_subcommands().map(|known| format!("goblin-{}(1)", known.get_name())).collect();
+    names.extend(["goblin-ring(7)".to_owned(), "goblin-sbe(7)".to_owned()]);
     let mut pages = vec![("goblin.1".to_owned(), page(program.clone(), &names))];
     for subcommand in program.get_subcommands() {
         let name = format!("goblin-{}", subcommand.get_name());
-        let also = ["goblin(1)".to_owned()];
+        let also: Vec<String> = iter::once("goblin(1)").chain(about(&name)).map(str::to_owned).collect();
         pages.push((format!("{name}.1"), page(subcommand.clone().display_name(&name), &also)));
     }
     pages.push((COMMANDS_PAGE.to_owned(), command::manual().into_bytes()));
+    pages.extend(WRITTEN_PAGES.map(|(name, page)| (name.to_owned(), page.as_bytes().to_vec())));
     pages
+}
+
+/// The pages on what a subcommand speaks, besides commands.
+fn about(name: &str) -> impl Iterator<Item = &'static str> {
+    let (ring, sbe) = match name {
+        "goblin-serve" | "goblin-cli" | "goblin-sub" | "goblin-pub" | "goblin-sbe-client" => (true, true),
+        "goblin-sbe-schema" => (false, true),
+        _ => (false, false),
+    };
+    ring.then_some("goblin-ring(7)").into_iter().chain(sbe.then_some("goblin-sbe(7)"))
 }
 
 fn page(command: clap::Command, also: &[String]) -> Vec<u8> {

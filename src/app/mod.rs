@@ -13,6 +13,7 @@ mod password;
 mod publish;
 #[cfg(target_os = "linux")]
 mod resident;
+mod sbe_client;
 mod sbe_schema;
 mod serve;
 mod serve_args;
@@ -52,6 +53,7 @@ enum GoblinSubcommand {
     Completions(completions::CompletionsArgs),
     Man(manual::ManArgs),
     SbeSchema(sbe_schema::SbeSchemaArgs),
+    SbeClient(sbe_client::SbeClientArgs),
 }
 
 /// The part of the command line that a server needs: what it reads once stays in its memory, and the flags of all
@@ -88,6 +90,7 @@ pub fn main() -> ExitCode {
         GoblinSubcommand::Help(help) => help::run(help, program()),
         GoblinSubcommand::Completions(completions) => completions::run(&completions, program()),
         GoblinSubcommand::SbeSchema(_) => sbe_schema::run(),
+        GoblinSubcommand::SbeClient(client) => sbe_client::run(&client),
         GoblinSubcommand::Man(man) => manual::run(&man, Goblin::command()),
     };
     match ended {

@@ -68,7 +68,7 @@ pub(super) fn of(name: &str) -> &'static [Status] {
         "cli" => &CLI,
         "sub" => &SUB,
         "pub" => &PUB,
-        "help" | "completions" | "sbe-schema" => &PRINTS,
+        "help" | "completions" | "sbe-schema" | "sbe-client" => &PRINTS,
         "man" => &MAN,
         _ => &ALL,
     }

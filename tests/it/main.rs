@@ -82,6 +82,8 @@ mod process;
 mod pubsub;
 // The binary protocol.
 mod sbe;
+// The client that `goblin sbe-client` prints.
+mod sbe_client;
 // SADD to SSCAN.
 mod sets;
 // Completions and manual pages.
@@ -90,6 +92,8 @@ mod shells;
 mod statuses;
 // Replies told piece by piece.
 mod streams;
+// The flags of another server.
+mod launcher;
 // SET, GET, counters, parts of strings.
 mod strings;
 // MULTI, EXEC, WATCH.
@@ -126,6 +130,7 @@ fn main() -> ExitCode {
     examples::tests(&mut suite);
     introspection::tests(&mut suite);
     keys::tests(&mut suite);
+    launcher::tests(&mut suite);
     long::tests(&mut suite);
     memory::tests(&mut suite);
     moves::tests(&mut suite);
@@ -141,6 +146,7 @@ fn main() -> ExitCode {
     kills::tests(&mut suite);
     scribble::tests(&mut suite);
     sbe::tests(&mut suite);
+    sbe_client::tests(&mut suite);
     sets::tests(&mut suite);
     shells::tests(&mut suite);
     statuses::tests(&mut suite);

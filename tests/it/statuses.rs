@@ -196,6 +196,8 @@ const ROWS: &[Row] = &[
     ("completions", "nothing can be printed", &["zsh"], Full, 3),
     ("man", "a page", &["sub"], NOTHING, 0),
     ("man", "the page of commands", &["commands"], NOTHING, 0),
+    ("man", "the page of rings", &["ring"], NOTHING, 0),
+    ("man", "the page of SBE", &["sbe"], NOTHING, 0),
     ("man", "all pages", &["--all", "{folder}"], NOTHING, 0),
     ("man", "the reader has left", &["commands"], Unread, 0),
     ("man", "an unknown page", &["nosuch"], NOTHING, 2),
@@ -214,6 +216,11 @@ const ROWS: &[Row] = &[
     ("sbe-schema", "the reader has left", &[], Unread, 0),
     ("sbe-schema", "too many words", &["nosuch"], NOTHING, 2),
     ("sbe-schema", "nothing can be printed", &[], Full, 3),
+    ("sbe-client", "a language", &["python"], NOTHING, 0),
+    ("sbe-client", "the reader has left", &["python"], Unread, 0),
+    ("sbe-client", "no language", &[], NOTHING, 2),
+    ("sbe-client", "an unknown language", &["nosuch"], NOTHING, 2),
+    ("sbe-client", "nothing can be printed", &["python"], Full, 3),
 ];
 
 /// What the rows run against.

@@ -80,15 +80,19 @@ fn write_message(out: &mut String, message: &Message) {
 fn write_fields(out: &mut String, fields: &[Field], id: &mut u16, depth: usize) {
     for Field { name, kind, offset } in fields {
         *id += 1;
-        let kind = match kind {
-            Kind::U8 => "u8",
-            Kind::U32 => "u32",
-            Kind::U64 => "u64",
-            Kind::I64 => "i64",
-            Kind::F64 => "f64",
-        };
+        let kind = type_name(*kind);
         let indent = "    ".repeat(depth);
         let _ = writeln!(out, "{indent}<field name=\"{name}\" id=\"{id}\" type=\"{kind}\" offset=\"{offset}\"/>");
+    }
+}
+
+fn type_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::U8 => "u8",
+        Kind::U32 => "u32",
+        Kind::U64 => "u64",
+        Kind::I64 => "i64",
+        Kind::F64 => "f64",
     }
 }
 
@@ -102,4 +106,40 @@ fn write_data(out: &mut String, names: &[&str], id: &mut u16, depth: usize) {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message as goblin-sbe(7) shows it: number, name, bytes of the fixed part, then its parts in order.
+    fn line(message: &Message) -> String {
+        fn numbers(fields: &[Field]) -> impl Iterator<Item = String> {
+            fields.iter().map(|field| format!("{} {}", type_name(field.kind), field.name))
+        }
+        fn strings(names: &[&str]) -> impl Iterator<Item = String> {
+            names.iter().map(ToString::to_string)
+        }
+        let mut parts: Vec<String> = numbers(message.fields).collect();
+        if let Some(group) = &message.group {
+            let entry: Vec<String> = numbers(group.fields).chain(strings(group.data)).collect();
+            parts.push(format!("{}[{}]", group.name, entry.join(", ")));
+        }
+        parts.extend(strings(message.data));
+        let width = if message.role == Role::Reply { 24 } else { 14 };
+        let Message { template, name, block, .. } = message;
+        format!("{template:>4} {name:<width$} {block:>2}  {}", parts.join(", ")).trim_end().to_owned()
+    }
+
+    #[test]
+    fn the_manual_shows_every_message_as_it_is() {
+        let page = include_str!("../../../man/goblin-sbe.7");
+        for message in &MESSAGES {
+            let line = line(message);
+            // Behind two spaces follow the answers.
+            let is_it = |rest: &str| rest.is_empty() || rest.starts_with("  ");
+            let is_shown = page.lines().filter_map(|shown| shown.strip_prefix(&line)).any(is_it);
+            assert!(is_shown, "no line begins with {line:?}");
+        }
+    }
 }
