@@ -403,8 +403,18 @@ class _SocketStream:
                 # Half a frame cannot be taken back.
                 self.close()
                 raise TimeoutError("timed out while sending; the connection was closed") from None
+            except (BrokenPipeError, ConnectionResetError):
+                raise Lost(_refusal(self._rest()) or "the server ended the connection") from None
             except OSError as error:
                 raise Lost(f"cannot send: {error}") from None
+
+    def _rest(self):
+        """What the server said last."""
+        try:
+            self.socket.settimeout(0)
+            return self.socket.recv(65536)
+        except OSError:
+            return b""
 
     def receive(self, deadline):
         """What has arrived, or what arrives next; nothing at the end."""

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::process::{Outcome, Started, finish};
-use crate::road::{Folder, Log, goblin_path, wait_for};
+use crate::road::{Folder, Log, RingLease, goblin_path, wait_for};
 use crate::suite::{Need, Suite, tests};
 use crate::wire::Connection;
 
@@ -49,9 +49,9 @@ fn it_starts_a_server_with_65_rings_in_its_place() {
     let limits = over_socket.ask("CONFIG GET client-output-buffer-limit").items()[1].text();
     assert!(limits.ends_with("pubsub 8192 0 0"), "{limits}");
     // A message as large as a ring, from the first one to the last one.
-    let mut listener = Connection::ring(&ring(RINGS - 1)).into_sbe();
+    let mut listener = Connection::ring(RingLease::unasked(ring(RINGS - 1))).into_sbe();
     listener.ask("SUBSCRIBE news");
-    let mut publisher = Connection::ring(&ring(0)).into_sbe();
+    let mut publisher = Connection::ring(RingLease::unasked(ring(0))).into_sbe();
     let message = "m".repeat(4096);
     for _ in 0..100 {
         assert_eq!(publisher.call(&["PUBLISH", "news", &message]).integer(), 1);
