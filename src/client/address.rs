@@ -73,9 +73,9 @@ impl fmt::Display for AddressError {
             AddressError::UnknownScheme(scheme) => {
                 write!(f, "'{scheme}://' is not known; an address begins with redis://, goblin://, unix:// or ring://")
             }
-            AddressError::Tls => {
-                f.write_str("rediss:// needs TLS, which is not supported yet; use redis:// or unix://")
-            }
+            AddressError::Tls => f.write_str(
+                "rediss:// needs TLS, which is not built in: use redis:// to a proxy that ends TLS, such as stunnel",
+            ),
             AddressError::BadHost(host) => write!(f, "'{host}' is no host"),
             AddressError::BadPort(port) => write!(f, "'{port}' is no port; ports are 1 to 65535"),
             AddressError::BadDb(db) => write!(f, "'{db}' is no database; databases are numbers from 0"),
@@ -258,6 +258,12 @@ mod tests {
         for (url, error) in seen {
             assert_eq!(parse_url(url), Err(error), "{url}");
         }
+    }
+
+    #[test]
+    fn whoever_wants_tls_is_told_of_a_proxy() {
+        let told = parse_url("rediss://u:secret@h:6380/1").unwrap_err().to_string();
+        assert!(told.contains("a proxy that ends TLS") && !told.contains("secret"), "{told}");
     }
 
     #[test]
