@@ -64,7 +64,7 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__cli)
-            opts="-x -X -r -i -h -p -s -n -u -a --raw --no-raw --json --csv --trim --keep-going --pipe --pipe-timeout --latency --stat --yes --no-history --color --ring --url --user --askpass --protocol --help"
+            opts="-x -X -r -i -h -p -s -n -u -a --raw --no-raw --json --csv --trim --keep-going --pipe --pipe-timeout --latency --stat --yes --no-history --color --command --key --client --db --count --ring --url --user --askpass --protocol --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -88,6 +88,26 @@ _goblin() {
                     ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 -h)

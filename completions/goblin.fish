@@ -67,6 +67,11 @@ complete -c goblin -n "__fish_goblin_using_subcommand cli" -l pipe-timeout -d 'G
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l color -d 'Colours of the prompt, of what is typed there, and of errors' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Whatever reads them'
 never\t'Nowhere'"
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l command -d 'Show this command only, in any case: SET, CLIENT (each of its subcommands), "CLIENT KILL"; may be repeated' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l key -d 'Show commands only that have a key like this, with * ? [] as in KEYS; may be repeated' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l client -d 'Show this client only: its address as MONITOR tells it, its host, or a glob (10.*, unix:*); may be repeated' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l db -d 'Show commands only that were sent to this database; may be repeated' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l count -d 'End after N lines that were shown' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s h -d 'Host [default: 127.0.0.1]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s p -d 'TCP port [default: 6379]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s s -d 'Unix socket' -r -F

@@ -37,8 +37,9 @@ pub const REQUEST_REREAD_BYTES_MAX: usize = 256;
 /// everything that later walks the value recursively (printing, dropping) far from the end of the stack.
 pub const VALUE_DEPTH_MAX: usize = 128;
 
-/// Bytes of a status, error or number line a client reads before it calls the server broken.
-pub const VALUE_LINE_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of a status, error or number line a client reads before it calls the server broken: more than any line of
+/// MONITOR has, where a byte may stand as four.
+pub const VALUE_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Bytes of one string a client accepts. The memory grows with what arrived; this only refuses nonsense early.
 pub const VALUE_BULK_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
@@ -189,6 +190,7 @@ pub const MEASURED_TOGETHER_MAX: u32 = 16;
 
 const _: () = assert!(REQUEST_REREAD_BYTES_MAX < REQUEST_LINE_BYTES_MAX);
 const _: () = assert!(UNAUTHENTICATED_BULK_BYTES_MAX as u64 <= REQUEST_BULK_BYTES_MAX);
+const _: () = assert!(5 * MONITOR_LINE_BYTES_MAX + 64 * 1024 <= VALUE_LINE_BYTES_MAX);
 const _: () = assert!(CLIENT_INBOX_BYTES <= CLIENT_BUFFER_KEPT_BYTES_MAX);
 const _: () = assert!(FRAME_SHARED_BYTES <= OUTBOX_BUFFER_BYTES);
 const _: () = assert!(OUTBOX_BUFFER_BYTES <= OUTBOX_PAUSE_BYTES);

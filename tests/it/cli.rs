@@ -12,7 +12,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value as Json, json};
 
 use crate::app::{Ended, HELLO, Running, ran, scripted};
-use crate::road::{Server, goblin, wait_for};
+use crate::road::{Folder, Server, goblin, wait_for};
 use crate::suite::{Need, Suite, tests};
 
 /// Registers this module's tests.
@@ -33,6 +33,8 @@ pub fn tests(suite: &mut Suite) {
         latency_is_told_for_intervals_and_the_whole,
         ctrl_c_sums_latency_up,
         figures_are_told_line_by_line,
+        lines_of_monitor_are_chosen_and_counted,
+        lines_of_monitor_may_hold_anything,
     );
     tests!(suite, plain, Need::Goblin;
         a_load_never_hangs,
@@ -404,4 +406,97 @@ fn figures_are_told_line_by_line(server: &Server) {
     let refusing = Server::with(&["--requirepass", "x"]);
     let refused = cli(&refusing, &["--stat", "--protocol", "resp2"], b"");
     assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+}
+
+/// A `goblin cli MONITOR` with these flags that is in force.
+fn monitoring(server: &Server, flags: &[&str]) -> Running {
+    let (port, socket) = (server.port().to_string(), server.socket());
+    // SBE is spoken over the Unix socket.
+    let place = if flags.contains(&"sbe") { ["-s", socket.to_str().expect("text")] } else { ["-p", &port] };
+    let running = Running::start(&[&["cli"], &place[..], flags, &["MONITOR"]].concat());
+    let mut watcher = server.connect();
+    while !watcher.ask("CLIENT LIST").text().contains(" cmd=monitor") {
+        thread::yield_now();
+    }
+    running
+}
+
+/// The commands that it printed, each as it stands in its line; the first line is the OK.
+fn commands(ended: &Ended) -> Vec<String> {
+    let printed = text(&ended.stdout);
+    let mut lines = printed.lines();
+    assert_eq!(lines.next(), Some("OK"), "{printed}");
+    lines.map(|line| line.split_once("] ").expect("a line of MONITOR").1.to_owned()).collect()
+}
+
+fn lines_of_monitor_are_chosen_and_counted(server: &Server) {
+    let socket = server.socket();
+    let socket = socket.to_str().expect("text");
+    let rows: [(&[&str], &[&str]); 8] = [
+        (&["--command", "get"], &["\"GET\" \"user:1\"", "\"get\" \"other\""]),
+        (&["--command", "CLIENT SETNAME", "--command", "echo"], &["\"CLIENT\" \"SETNAME\" \"n\"", "\"ECHO\" \"e\""]),
+        (&["--key", "user:*"], &["\"GET\" \"user:1\"", "\"MGET\" \"x\" \"user:2\"", "\"SET\" \"user:3\" \"v\""]),
+        (&["--key", "user:*", "--command", "MGET"], &["\"MGET\" \"x\" \"user:2\""]),
+        (&["--db", "3"], &["\"SELECT\" \"3\"", "\"SET\" \"user:3\" \"v\"", "\"ECHO\" \"e\""]),
+        (&["--client", "unix:*", "--command", "set"], &["\"SET\" \"unix\" \"v\""]),
+        (&["--client", "127.0.0.1", "--command", "SET"], &["\"SET\" \"user:3\" \"v\""]),
+        (&["--command", "DEL"], &[]),
+    ];
+    for (number, (flags, wanted)) in rows.into_iter().enumerate() {
+        let protocol = ["resp2", "resp3", "sbe"][number % 3];
+        let count = (wanted.len().max(1)).to_string();
+        let flags = [&["--protocol", protocol, "--count", &count], flags].concat();
+        let running = monitoring(server, &flags);
+        let mut client = server.connect();
+        for line in ["GET user:1", "get other", "CLIENT SETNAME n", "MGET x user:2", "PUBLISH user:c m", "SELECT 3"] {
+            client.ask(line);
+        }
+        assert_eq!(ran(&["cli", "-s", socket, "SET", "unix", "v"], b"").status, Some(0));
+        client.ask("SET user:3 v");
+        client.ask("ECHO e");
+        if wanted.is_empty() {
+            client.ask("DEL gone");
+        }
+        let ended = running.end();
+        let only: &[&str] = if wanted.is_empty() { &["\"DEL\" \"gone\""] } else { wanted };
+        assert_eq!((ended.status, commands(&ended)), (Some(0), only.iter().map(|line| line.to_string()).collect()));
+        assert_eq!(ended.stderr, "", "{flags:?}");
+    }
+    // A refusal is shown whatever is filtered, and ends it.
+    let locked = Server::with(&["--requirepass", "x"]);
+    let refused = cli(&locked, &["--protocol", "resp2", "--key", "k", "MONITOR"], b"");
+    assert_eq!((refused.status, text(&refused.stdout).starts_with("NOAUTH")), (Some(1), true));
+    let unfit = cli(server, &["--key", "k", "GET", "k"], b"");
+    assert_eq!(unfit.status, Some(2));
+    assert!(unfit.stderr.starts_with("goblin: --command, --key"), "{}", unfit.stderr);
+}
+
+fn lines_of_monitor_may_hold_anything(server: &Server) {
+    let mut client = server.connect();
+    let every = crate::app::every_byte();
+    // Each byte is written as four, and what does not fit is cut: the longest word of the longest line.
+    let long = vec![0xff; 3 << 20];
+    for protocol in ["resp2", "resp3", "sbe"] {
+        let flags = ["--protocol", protocol, "--key", "*\\\\*", "--db", "0", "--count", "2"];
+        let running = monitoring(server, &flags);
+        client.call(&[&b"SET"[..], b"k] \"x", &long]);
+        client.call(&[&b"SET"[..], &every, b"] \"GET\" \"k\""]);
+        client.call(&[&b"SET"[..], b"a\\b", &long]);
+        let ended = running.end();
+        let lines = commands(&ended);
+        assert_eq!((ended.status, lines.len(), &*ended.stderr), (Some(0), 2, ""), "{protocol}");
+        assert!(lines[0].starts_with("\"SET\" \"\\x00\\x01"), "{protocol}: {}", &lines[0]);
+        assert!(lines[1].starts_with("\"SET\" \"a\\\\b\" \"\\xff") && lines[1].len() > 4 << 20, "{protocol}");
+    }
+    // An address may look like the end of one.
+    let folder = Folder::new();
+    let path = folder.path().join("s] \"GET\" \"k");
+    let path = path.to_str().expect("text");
+    let odd = Server::with(&["--unixsocket", path]);
+    assert_eq!(ran(&["cli", "-s", path, "PING"], b"").stdout, b"PONG\n");
+    let running = monitoring(&odd, &["--key", "found", "--client", "unix:*GET*", "--count", "1"]);
+    assert_eq!(ran(&["cli", "-s", path, "GET", "found"], b"").status, Some(0));
+    let ended = running.end();
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert!(text(&ended.stdout).ends_with("] \"GET\" \"found\"\n"), "{}", text(&ended.stdout));
 }

@@ -44,7 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("server", &["engine", "protocol", "transport", "bus", "command", "reply", "limits", "error"]),
     ("client", &["protocol", "transport", "command", "reply", "limits", "error"]),
     ("bench", &["client", "command", "bus", "reply", "error"]),
-    ("app", &["server", "client", "bench", "command", "reply", "error"]),
+    ("app", &["server", "client", "bench", "command", "topics", "reply", "error"]),
     ("main", &["app"]),
 ];
 

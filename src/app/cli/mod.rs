@@ -7,6 +7,7 @@
 //! Deliberately unknown here: what commands mean, but for what `special` lists.
 
 mod complete;
+mod filter;
 mod history;
 mod latency;
 mod link;
@@ -26,6 +27,7 @@ use std::io::{self, IsTerminal, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 
+use self::filter::FilterArgs;
 use super::connect::ConnectArgs;
 use super::show::{self, Style};
 use crate::error::{Error, Exit};
@@ -37,6 +39,7 @@ use crate::error::{Error, Exit};
 /// as in redis-cli, until the server answers an error.
 ///
 /// MONITOR and SUBSCRIBE (PSUBSCRIBE, SSUBSCRIBE) print what comes until Ctrl-C; `goblin sub` does more with messages.
+/// MONITOR shows what the flags below choose: `goblin cli --key 'user:*' --count 10 MONITOR`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Environment: GOBLIN_HISTORY names the file of lines typed before, NO_COLOR turns colours off.")]
 pub(super) struct CliArgs {
@@ -100,6 +103,9 @@ pub(super) struct CliArgs {
     /// The command; what follows its first word is no flag
     #[arg(value_name = "WORD", trailing_var_arg = true)]
     words: Vec<OsString>,
+
+    #[command(flatten)]
+    filter: FilterArgs,
 
     #[command(flatten)]
     connect: ConnectArgs,
@@ -231,6 +237,9 @@ impl CliArgs {
         if self.trim && !self.last_from_stdin && self.tag_from_stdin.is_none() {
             return Err(Error::usage("--trim is about what -x and -X read"));
         }
+        if !self.filter.is_empty() && self.words.is_empty() {
+            return Err(Error::usage(filter::ABOUT));
+        }
         if let Some(tag) = self.tag_from_stdin.as_ref()
             && !self.words.contains(tag)
         {
@@ -330,6 +339,8 @@ mod tests {
             &["--latency", "-i", "0"],
             &["--trim", "PING"],
             &["-X", "T", "ECHO", "t"],
+            &["--count", "1"],
+            &["--key", "k", "--stat"],
         ] {
             assert_eq!(parsed(line).unwrap().check().unwrap_err().exit(), Exit::Usage, "{line:?}");
         }

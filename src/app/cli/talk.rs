@@ -6,7 +6,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::special::{answerable, answered_once, is, is_stream, is_text, question};
+use super::filter::{self, Filter};
+use super::special::{answerable, answered_once, begins, is, is_stream, is_text, question};
 use super::{CliArgs, Count, unreadable};
 use crate::app::Stop;
 use crate::app::show::{self, Output, Style};
@@ -25,6 +26,10 @@ pub(super) struct Manner {
 pub(super) fn run(mut args: CliArgs, manner: Manner) -> Result<Exit, Error> {
     let words = args.take_words()?;
     answerable(&words).map_err(Error::usage)?;
+    if !args.filter.is_empty() && !begins(&words, &["MONITOR"]) {
+        return Err(Error::usage(filter::ABOUT));
+    }
+    let filter = args.filter.into_filter().map_err(Error::usage)?;
     watch::start(if is_stream(&words) { Reader::NoticedAtOnce } else { Reader::NoticedByWriting })?;
     let connection = args.connect.into_target()?.open()?;
     let mut talk = Talk { connection, output: Output::coloured(manner.coloured), style: manner.style };
@@ -34,7 +39,7 @@ pub(super) fn run(mut args: CliArgs, manner: Manner) -> Result<Exit, Error> {
         show::notice("not sent");
         Ok(Exit::Refused)
     } else if is_stream(&words) {
-        talk.stream(&words)
+        talk.stream(&words, filter)
     } else {
         let times = args.repeat.unwrap_or(Count::Times(1));
         talk.command(&words, times, args.interval.unwrap_or(Duration::ZERO), args.keep_going)
@@ -69,8 +74,9 @@ impl Talk {
         Ok(exit)
     }
 
-    /// Sends a command that is answered without end, and prints what comes, each time all that is at hand.
-    fn stream(&mut self, words: &[Vec<u8>]) -> Result<Exit, Stop> {
+    /// Sends a command that is answered without end, and prints of what comes what is wanted, all that is at hand at a
+    /// time.
+    fn stream(&mut self, words: &[Vec<u8>], mut filter: Filter) -> Result<Exit, Stop> {
         let args: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         self.connection.send(&args)?;
         loop {
@@ -81,9 +87,14 @@ impl Talk {
                     watch::waiting(|| self.connection.receive())?
                 }
             };
-            self.output.reply(&value, self.style)?;
+            if filter.admits(&value) {
+                self.output.reply(&value, self.style)?;
+            }
             if is_error(&value) {
                 return Ok(Exit::Refused);
+            }
+            if filter.is_done() {
+                return Ok(Exit::Done);
             }
         }
     }
