@@ -8,7 +8,7 @@ use crate::error::{Error, Exit};
 use crate::server::settings::{Effect, SettingHelp, Settings};
 
 use super::Stop;
-use super::show::Output;
+use super::show::{Output, Table};
 
 /// Names offered in place of an unknown one.
 const CANDIDATES_MAX: usize = 5;
@@ -66,8 +66,10 @@ pub(super) fn at_prompt(words: &[&str]) -> Result<String, Error> {
 
 fn describe_group(name: &str) -> Result<String, Error> {
     let members = SPECS.iter().filter(|spec| spec.group.word().eq_ignore_ascii_case(name) && spec.container.is_none());
-    let lines: Vec<String> = members.map(|spec| format!("{:<20} {}\n", spec.title, spec.summary)).collect();
-    if lines.is_empty() { Err(unknown(&[&format!("@{name}")], groups().into_iter())) } else { Ok(lines.concat()) }
+    let mut table = Table::new();
+    members.for_each(|spec| table.row(spec.title, spec.summary));
+    let lines = table.lines(0);
+    if lines.is_empty() { Err(unknown(&[&format!("@{name}")], groups().into_iter())) } else { Ok(lines) }
 }
 
 /// The groups that have commands, each with its `@`.
@@ -157,17 +159,16 @@ fn sentence(effect: &Effect) -> String {
 
 /// A line a setting, for the help of CONFIG.
 fn all_settings() -> String {
-    let mut text = "\n  settings, each explained by goblin help config NAME:\n".to_owned();
+    let mut table = Table::new();
     for setting in Settings::describe_all() {
         let mark = match setting.effect {
             Effect::Acts(_) => "",
             Effect::NoEffect(_) => "no effect",
             Effect::OffOnly(_) => "off only",
         };
-        text += format!("  {:<40} {mark}", setting.name).trim_end();
-        text.push('\n');
+        table.row(setting.name, mark);
     }
-    text
+    format!("\n  settings, each explained by goblin help config NAME:\n{}", table.lines(2))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod json;
 mod message;
 mod progress;
 mod reply;
+mod table;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -17,6 +18,7 @@ pub(super) use json::Figure;
 pub(super) use message::{Form, Message, Stamp, escape};
 pub(super) use progress::Progress;
 pub(super) use reply::Style;
+pub(super) use table::Table;
 
 use super::Stop;
 use crate::client::{Restored, Value};
