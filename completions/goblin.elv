@@ -25,7 +25,7 @@ set edit:completion:arg-completer[goblin] = {|@words|
             cand cli 'Send commands to a server'
             cand sub 'Print the messages of channels as they come'
             cand pub 'Publish messages to channels'
-            cand help 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)'
+            cand help 'Explain a subcommand, a server command (SADD, client kill), a group of them (@set) or a setting (config NAME)'
             cand completions 'Print what a shell needs to complete goblin''s command line'
             cand man 'Print a manual page, or write all of them'
             cand sbe-schema 'Print the schema of the binary protocol, as XML of SBE 1.0'

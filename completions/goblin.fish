@@ -30,7 +30,7 @@ complete -c goblin -n "__fish_goblin_needs_command" -f -a "serve" -d 'Run the se
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "cli" -d 'Send commands to a server'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "sub" -d 'Print the messages of channels as they come'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "pub" -d 'Publish messages to channels'
-complete -c goblin -n "__fish_goblin_needs_command" -f -a "help" -d 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "help" -d 'Explain a subcommand, a server command (SADD, client kill), a group of them (@set) or a setting (config NAME)'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "completions" -d 'Print what a shell needs to complete goblin\'s command line'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "man" -d 'Print a manual page, or write all of them'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "sbe-schema" -d 'Print the schema of the binary protocol, as XML of SBE 1.0'

@@ -28,7 +28,7 @@ Register-ArgumentCompleter -Native -CommandName 'goblin' -ScriptBlock {
             [CompletionResult]::new('cli', 'cli', [CompletionResultType]::ParameterValue, 'Send commands to a server')
             [CompletionResult]::new('sub', 'sub', [CompletionResultType]::ParameterValue, 'Print the messages of channels as they come')
             [CompletionResult]::new('pub', 'pub', [CompletionResultType]::ParameterValue, 'Publish messages to channels')
-            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Explain a subcommand, a server command (SADD, client kill), a group of them (@set) or a setting (config NAME)')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print what a shell needs to complete goblin''s command line')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a manual page, or write all of them')
             [CompletionResult]::new('sbe-schema', 'sbe-schema', [CompletionResultType]::ParameterValue, 'Print the schema of the binary protocol, as XML of SBE 1.0')

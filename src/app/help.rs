@@ -13,7 +13,7 @@ use super::show::{Output, Table};
 /// Names offered in place of an unknown one.
 const CANDIDATES_MAX: usize = 5;
 
-/// Explain a subcommand, a server command (SADD, client kill) or a setting (config NAME)
+/// Explain a subcommand, a server command (SADD, client kill), a group of them (@set) or a setting (config NAME)
 #[derive(clap::Args, Debug)]
 pub(super) struct HelpArgs {
     /// What to explain; without it, this program
@@ -84,6 +84,9 @@ fn explain(words: &[&str], mut program: clap::Command) -> Result<String, Error> 
     match words {
         [] => return Ok(program.render_long_help().to_string()),
         [word] => {
+            if let Some(group) = word.strip_prefix('@') {
+                return describe_group(group);
+            }
             if let Some(subcommand) = program.find_subcommand_mut(word) {
                 return Ok(subcommand.render_long_help().to_string());
             }
@@ -234,7 +237,9 @@ mod tests {
         let set = at_prompt(&["@SET"]).unwrap();
         assert!(set.lines().any(|line| line.starts_with("SINTERCARD ")), "{set}");
         assert_eq!(at_prompt(&["sad"]).unwrap_err().to_string(), "nothing is called 'sad'; there is sadd");
+        assert_eq!(help("@SET"), set);
         assert!(at_prompt(&["@sets"]).unwrap_err().to_string().contains("@set"));
+        assert!(refusal("@sets").contains("@set"));
         assert!(at_prompt(&["serve"]).is_err());
     }
 
