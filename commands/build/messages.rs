@@ -79,7 +79,7 @@ pub fn generate(specs: &[Spec], others: &Path) -> Result<String, Vec<String>> {
         let file = spec.file.display().to_string();
         match (spec.template, &spec.message) {
             (Some(template), Some(message)) => {
-                let constant = spec.full_name().replace(['|', '-'], "_").to_uppercase();
+                let constant = spec.constant();
                 let role = format!("Role::Command(CommandId::{constant})");
                 add(template, one(template, message, &spec.summary, &role), file);
             }

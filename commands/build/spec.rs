@@ -197,6 +197,11 @@ impl Spec {
         self.full_name().replace('|', " ").to_uppercase()
     }
 
+    /// `CLIENT_KILL`.
+    pub fn constant(&self) -> String {
+        self.full_name().replace(['|', '-', '.'], "_").to_uppercase()
+    }
+
     /// `ClientKill`.
     pub fn type_name(&self) -> String {
         camel_case(&self.full_name())
@@ -212,7 +217,7 @@ impl Spec {
 /// `no-evict` as `NoEvict`.
 pub fn camel_case(name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..].to_lowercase();
-    name.split(['-', '|', '_', ':']).map(capital).collect()
+    name.split(['-', '|', '_', ':', '.']).map(capital).collect()
 }
 
 /// Reads every spec of the folder, sorted by full name.

@@ -14,7 +14,7 @@ pub fn generate(specs: &[Spec]) -> String {
          #[allow(missing_docs)]\nimpl CommandId {\n",
     );
     for (id, spec) in specs.iter().enumerate() {
-        let constant = spec.full_name().replace(['|', '-'], "_").to_uppercase();
+        let constant = spec.constant();
         writeln!(out, "    pub const {constant}: CommandId = CommandId({id});").unwrap();
     }
     out += "}\n\n";

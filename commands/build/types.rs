@@ -36,7 +36,7 @@ pub fn generate(specs: &[Spec]) -> Result<String, Vec<String>> {
     out += "    pub fn parse(spec: &'static Spec, args: Args<'a>) -> Result<Self, CommandError> {\n";
     out += "        Ok(match spec.id {\n";
     for spec in &leaves {
-        let constant = spec.full_name().replace(['|', '-'], "_").to_uppercase();
+        let constant = spec.constant();
         let name = spec.type_name();
         let body = if spec.arguments.is_empty() { String::new() } else { format!("({name}::parse(args)?)") };
         writeln!(out, "            CommandId::{constant} => Command::{name}{body},").unwrap();

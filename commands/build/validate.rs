@@ -58,7 +58,7 @@ fn check_one(spec: &Spec, complaints: &mut Vec<String>) {
     if spec.name != spec.name.to_uppercase() {
         complain("name =", "names are written in capitals".into());
     }
-    let file = spec.full_name().replace('|', "-") + ".toml";
+    let file = spec.full_name().replace(['|', '.'], "-") + ".toml";
     if spec.file.file_name().is_none_or(|name| name != file.as_str()) {
         complain("name =", format!("the spec of {} belongs into {file}", spec.title()));
     }
