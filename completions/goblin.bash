@@ -294,7 +294,7 @@ _goblin() {
             return 0
             ;;
         goblin__subcmd__serve)
-            opts="--bind --port --unixsocket --no-unixsocket --unixsocketperm --sbe --ring --ring-perm --wait --cpu --databases --maxclients --timeout --tcp-keepalive --tcp-backlog --requirepass --requirepass-file --protected-mode --enable-debug-command --set --config --config-lenient --help"
+            opts="--bind --port --unixsocket --no-unixsocket --unixsocketperm --sbe --ring --ring-dir --ring-perm --wait --cpu --databases --maxclients --timeout --tcp-keepalive --tcp-backlog --requirepass --requirepass-file --protected-mode --enable-debug-command --set --config --config-lenient --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -317,6 +317,10 @@ _goblin() {
                     return 0
                     ;;
                 --ring)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ring-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

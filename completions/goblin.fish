@@ -30,7 +30,7 @@ complete -c goblin -n "__fish_goblin_needs_command" -f -a "serve" -d 'Run the se
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "cli" -d 'Send commands to a server'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "sub" -d 'Print the messages of channels as they come'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "pub" -d 'Publish messages to channels'
-complete -c goblin -n "__fish_goblin_needs_command" -f -a "help" -d 'Explain a subcommand, a server command (SADD, client kill), a group of them (@set) or a setting (config NAME)'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "help" -d 'Explain a subcommand, a server command (SADD), a group of them (@set) or a setting'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "completions" -d 'Print what a shell needs to complete goblin\'s command line'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "man" -d 'Print a manual page, or write all of them'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "sbe-schema" -d 'Print the schema of the binary protocol, as XML of SBE 1.0'
@@ -40,6 +40,7 @@ complete -c goblin -n "__fish_goblin_using_subcommand serve" -l port -d 'TCP por
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocket -d 'Path of the Unix socket [default: $XDG_RUNTIME_DIR/goblin/PORT.sock or /tmp/goblin-UID/PORT.sock]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l unixsocketperm -d 'Mode of the Unix socket [default: 700]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l ring -d 'Ring in shared memory to serve, such as /dev/shm/goblin:64kb; may be repeated, the first one is looked at first' -r
+complete -c goblin -n "__fish_goblin_using_subcommand serve" -l ring-dir -d 'Folder for the files of rings on demand, which clients ask for that cannot receive descriptors [default: none]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l ring-perm -d 'Mode of the rings\' files [default: 600]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand serve" -l wait -d 'How to wait for work [default: adaptive, which is block where only one processor may be used]' -r -f -a "spin\t''
 adaptive\t''
@@ -73,14 +74,14 @@ complete -c goblin -n "__fish_goblin_using_subcommand cli" -l client -d 'Show th
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l db -d 'Show commands only that were sent to this database; may be repeated' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l count -d 'End after N lines that were shown' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s h -d 'Host [default: 127.0.0.1]' -r
-complete -c goblin -n "__fish_goblin_using_subcommand cli" -s p -d 'TCP port [default: 6379]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -s p -d 'TCP port [default: 6379]; with --ring alone, that of the server whose socket is looked for' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s s -d 'Unix socket' -r -F
-complete -c goblin -n "__fish_goblin_using_subcommand cli" -l ring -d 'Ring in shared memory that the server serves (serve --ring)' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l ring -d 'By ring in shared memory: one that is asked for over the Unix socket, or with =PATH one that the server serves' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s n -d 'Database [default: 0]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l user -d 'User [default: the server\'s default user]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -s a -d 'Password; others on this machine can see it here' -r
-complete -c goblin -n "__fish_goblin_using_subcommand cli" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
+complete -c goblin -n "__fish_goblin_using_subcommand cli" -l protocol -d 'Dialect [default: sbe by ring, else resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
 resp3\t''
 sbe\t''"
 complete -c goblin -n "__fish_goblin_using_subcommand cli" -l raw -d 'Print replies as bare bytes, an item a line [default in a pipe]'
@@ -102,14 +103,14 @@ complete -c goblin -n "__fish_goblin_using_subcommand sub" -l count -d 'End afte
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l timeout -d 'End after so long, with status 5 when nothing came, or less than --count' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l ready-fd -d 'Write a line to this open descriptor once the subscription is in force' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s h -d 'Host [default: 127.0.0.1]' -r
-complete -c goblin -n "__fish_goblin_using_subcommand sub" -s p -d 'TCP port [default: 6379]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -s p -d 'TCP port [default: 6379]; with --ring alone, that of the server whose socket is looked for' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s s -d 'Unix socket' -r -F
-complete -c goblin -n "__fish_goblin_using_subcommand sub" -l ring -d 'Ring in shared memory that the server serves (serve --ring)' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l ring -d 'By ring in shared memory: one that is asked for over the Unix socket, or with =PATH one that the server serves' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s n -d 'Database [default: 0]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l user -d 'User [default: the server\'s default user]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -s a -d 'Password; others on this machine can see it here' -r
-complete -c goblin -n "__fish_goblin_using_subcommand sub" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
+complete -c goblin -n "__fish_goblin_using_subcommand sub" -l protocol -d 'Dialect [default: sbe by ring, else resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
 resp3\t''
 sbe\t''"
 complete -c goblin -n "__fish_goblin_using_subcommand sub" -l literal -d 'Take all names for channels, glob characters included'
@@ -128,14 +129,14 @@ complete -c goblin -n "__fish_goblin_using_subcommand sub" -l help -d 'Print hel
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l file -d 'Read the message from a file, all of it' -r -F
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l rate -d 'Publish at most so many messages a second' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s h -d 'Host [default: 127.0.0.1]' -r
-complete -c goblin -n "__fish_goblin_using_subcommand pub" -s p -d 'TCP port [default: 6379]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -s p -d 'TCP port [default: 6379]; with --ring alone, that of the server whose socket is looked for' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s s -d 'Unix socket' -r -F
-complete -c goblin -n "__fish_goblin_using_subcommand pub" -l ring -d 'Ring in shared memory that the server serves (serve --ring)' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l ring -d 'By ring in shared memory: one that is asked for over the Unix socket, or with =PATH one that the server serves' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s n -d 'Database [default: 0]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s u -l url -d 'Server, user, password and database in one: redis://[user[:password]@]host[:port][/db], unix:///path[?db=N]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l user -d 'User [default: the server\'s default user]' -r
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -s a -d 'Password; others on this machine can see it here' -r
-complete -c goblin -n "__fish_goblin_using_subcommand pub" -l protocol -d 'Dialect [default: resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
+complete -c goblin -n "__fish_goblin_using_subcommand pub" -l protocol -d 'Dialect [default: sbe by ring, else resp3, or resp2 where the server knows no other]' -r -f -a "resp2\t''
 resp3\t''
 sbe\t''"
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l sharded -d 'Publish to shard channels (SPUBLISH)'

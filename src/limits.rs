@@ -188,6 +188,15 @@ pub const MONITOR_LINE_BYTES_MAX: usize = 1024 * 1024;
 /// large enough that the clock costs each of them two nanoseconds.
 pub const MEASURED_TOGETHER_MAX: u32 = 16;
 
+/// Bytes each way of a ring on demand whose client names no size.
+pub const RING_DEMANDED_BYTES: u64 = 64 * 1024;
+
+/// The same at most: a larger one belongs to a client that the server's owner knows, and is a static one.
+pub const RING_DEMANDED_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Bytes of all rings on demand together.
+pub const RINGS_DEMANDED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
 const _: () = assert!(REQUEST_REREAD_BYTES_MAX < REQUEST_LINE_BYTES_MAX);
 const _: () = assert!(UNAUTHENTICATED_BULK_BYTES_MAX as u64 <= REQUEST_BULK_BYTES_MAX);
 const _: () = assert!(5 * MONITOR_LINE_BYTES_MAX + 64 * 1024 <= VALUE_LINE_BYTES_MAX);

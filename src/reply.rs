@@ -11,9 +11,11 @@ use std::fmt;
 use bytes::Bytes;
 
 mod frame;
+mod ring;
 mod setting;
 
 pub use frame::FrameFault;
+pub use ring::RingRefusal;
 pub use setting::{Absent, SettingFault};
 
 /// The answer to one command, possibly borrowing from the engine that gave it.
@@ -464,6 +466,8 @@ pub enum CommandError {
     NoConfigFile,
     /// CONFIG REWRITE that failed, and why.
     ConfigNotWritten(Box<str>),
+    /// GOBLIN.RING that makes no ring.
+    Ring(RingRefusal),
     /// A setting refused; the sentence says which and why. Made by [`CommandError::setting`].
     Setting(Box<str>),
 }
@@ -612,6 +616,7 @@ impl CommandError {
             }
             CommandError::NotOffered(what) => return format!("goblin does not offer {what}").into_bytes().into(),
             CommandError::Setting(sentence) => sentence,
+            CommandError::Ring(refusal) => return refusal.to_string().into_bytes().into(),
             CommandError::InvalidExpire(name) => {
                 return format!("invalid expire time in '{name}' command").into_bytes().into();
             }

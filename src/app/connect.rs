@@ -11,10 +11,14 @@ use std::time::Duration;
 
 use super::{password, show};
 use crate::client::{Address, ClientError, Connection, Login, Session, Version, parse_url};
-use crate::error::Error;
+use crate::error::{Error, Exit};
+use crate::server::config::{Place, socket_folder};
 
 /// How long a host may take to accept: a route that drops packets is told from a slow one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where a server is when nobody says.
+const PORT: u16 = 6379;
 
 /// The variables a password is taken from, the first that is set and not empty.
 const PASSWORD_VARIABLES: [&str; 2] = ["GOBLIN_PASSWORD", "REDISCLI_AUTH"];
@@ -27,7 +31,7 @@ pub(super) struct ConnectArgs {
     #[arg(short = 'h', value_name = "HOST", conflicts_with_all = ["socket", "url"])]
     host: Option<String>,
 
-    /// TCP port [default: 6379]
+    /// TCP port [default: 6379]; with --ring alone, that of the server whose socket is looked for
     #[arg(short = 'p', value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with_all = ["socket", "url"])]
     port: Option<u16>,
 
@@ -35,9 +39,9 @@ pub(super) struct ConnectArgs {
     #[arg(short = 's', value_name = "SOCKET", conflicts_with = "url")]
     socket: Option<PathBuf>,
 
-    /// Ring in shared memory that the server serves (serve --ring)
-    #[arg(long, value_name = "PATH", require_equals = true, conflicts_with_all = ["host", "port", "socket", "url"])]
-    ring: Option<PathBuf>,
+    /// By ring in shared memory: one that is asked for over the Unix socket, or with =PATH one that the server serves
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["host", "url"])]
+    ring: Option<OsString>,
 
     /// Database [default: 0]
     #[arg(short = 'n', value_name = "DB")]
@@ -59,7 +63,7 @@ pub(super) struct ConnectArgs {
     #[arg(short = 'a', value_name = "PASSWORD", conflicts_with = "askpass")]
     password: Option<OsString>,
 
-    /// Dialect [default: resp3, or resp2 where the server knows no other]
+    /// Dialect [default: sbe by ring, else resp3, or resp2 where the server knows no other]
     #[arg(long, value_name = "DIALECT")]
     protocol: Option<Dialect>,
 }
@@ -99,14 +103,14 @@ impl ConnectArgs {
     fn build(self, asked: Option<Vec<u8>>, from_environment: Option<Vec<u8>>) -> Result<Target, Error> {
         let (address, mut login) = match (self.url, self.socket, self.ring) {
             (Some(url), ..) => parse_url(&url).map_err(|error| Error::usage(format!("--url: {error}")))?,
-            (None, None, Some(path)) => (Address::Ring(path), Login::default()),
-            (None, Some(path), _) => (Address::Unix(path), Login::default()),
+            (None, socket, Some(ring)) => (ring_address(ring, socket, self.port)?, Login::default()),
+            (None, Some(path), None) => (Address::Unix(path), Login::default()),
             (None, None, None) => {
                 let host = self.host.unwrap_or_else(|| "127.0.0.1".into());
                 if host.is_empty() || host.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
                     return Err(Error::usage(format!("-h: {host:?} is no host")));
                 }
-                (Address::Tcp { host, port: self.port.unwrap_or(6379) }, Login::default())
+                (Address::Tcp { host, port: self.port.unwrap_or(PORT) }, Login::default())
             }
         };
         if let Some(db) = self.db {
@@ -127,8 +131,22 @@ impl ConnectArgs {
         }
         login.password = given.or(login.password).or(from_environment);
         login.version = if self.protocol == Some(Dialect::Resp2) { Version::Resp2 } else { Version::Resp3 };
-        login.sbe = self.protocol == Some(Dialect::Sbe);
+        let by_ring = matches!(address, Address::Ring(_) | Address::RingOver(_));
+        login.sbe = self.protocol.map_or(by_ring, |dialect| dialect == Dialect::Sbe);
         Ok(Target { address, login, any_version: self.protocol.is_none() })
+    }
+}
+
+/// What `--ring` says, empty without `=PATH`, together with `-s` and `-p`.
+fn ring_address(ring: OsString, socket: Option<PathBuf>, port: Option<u16>) -> Result<Address, Error> {
+    match (ring.is_empty(), socket) {
+        (false, None) if port.is_none() => Ok(Address::Ring(ring.into())),
+        (false, _) => Err(Error::usage("--ring=PATH says which ring; -s and -p are for --ring alone")),
+        (true, Some(socket)) => Ok(Address::RingOver(socket)),
+        (true, None) => match socket_folder::find(port.unwrap_or(PORT), &Place::of_process()) {
+            Ok(socket) => Ok(Address::RingOver(socket)),
+            Err(error) => Err(Error::caused(Exit::Unreachable, "--ring", error)),
+        },
     }
 }
 

@@ -13,10 +13,10 @@ use super::show::{Output, Table};
 /// Names offered in place of an unknown one.
 const CANDIDATES_MAX: usize = 5;
 
-/// Explain a subcommand, a server command (SADD, client kill), a group of them (@set) or a setting (config NAME)
+/// Explain a subcommand, a server command (SADD), a group of them (@set) or a setting
 #[derive(clap::Args, Debug)]
 pub(super) struct HelpArgs {
-    /// What to explain; without it, this program
+    /// What to explain: pub, sadd, client kill, @set, config maxclients; without it, this program
     #[arg(value_name = "NAME")]
     words: Vec<String>,
 }

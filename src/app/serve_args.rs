@@ -41,6 +41,10 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "PATH:SIZE")]
     ring: Vec<OsString>,
 
+    /// Folder for the files of rings on demand, which clients ask for that cannot receive descriptors [default: none]
+    #[arg(long, value_name = "FOLDER")]
+    ring_dir: Option<OsString>,
+
     /// Mode of the rings' files [default: 600]
     #[arg(long, value_name = "OCTAL")]
     ring_perm: Option<OsString>,
@@ -129,6 +133,7 @@ impl ServeArgs {
             ("no-unixsocket", self.no_unixsocket.then(|| "yes".into())),
             ("unixsocketperm", self.unixsocketperm),
             ("sbe", self.sbe.then(|| "yes".into())),
+            ("ring-dir", self.ring_dir),
             ("ring-perm", self.ring_perm),
             ("wait", self.wait.map(Into::into)),
             ("cpu", self.cpu),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! redis://[user[:password]@]host[:port][/db][?db=N]     goblin:// is the same
-//! unix:///path[?db=N]                                   also unix://user:password@/path
+//! unix:///path[?db=N][&ring]                            also unix://user:password@/path; a ring over it
 //! ring:///path[?db=N]                                   likewise
 //! ```
 //!
@@ -27,6 +27,8 @@ pub enum Address {
     Unix(PathBuf),
     /// A ring's file.
     Ring(PathBuf),
+    /// A ring that is asked for over this Unix socket.
+    RingOver(PathBuf),
 }
 
 /// The port of `redis://host`.
@@ -39,6 +41,7 @@ impl fmt::Display for Address {
             Address::Tcp { host, port } => write!(f, "{host}:{port}"),
             Address::Unix(path) => write!(f, "{}", path.display()),
             Address::Ring(path) => write!(f, "ring {}", path.display()),
+            Address::RingOver(path) => write!(f, "{} by ring", path.display()),
         }
     }
 }
@@ -81,7 +84,9 @@ impl fmt::Display for AddressError {
             AddressError::BadDb(db) => write!(f, "'{db}' is no database; databases are numbers from 0"),
             AddressError::BadEscape => f.write_str("a '%' must be followed by two hexadecimal digits that make text"),
             AddressError::NoPath => f.write_str("a unix or ring address needs an absolute path: unix:///path"),
-            AddressError::UnknownOption(name) => write!(f, "the address option '{name}' is not known; there is 'db'"),
+            AddressError::UnknownOption(name) => {
+                write!(f, "the address option '{name}' is not known; there is 'db', and 'ring' for unix://")
+            }
         }
     }
 }
@@ -108,7 +113,7 @@ pub fn parse_url(url: &str) -> Result<(Address, Login), AddressError> {
     if let Some(credentials) = credentials {
         read_credentials(credentials, &mut login)?;
     }
-    let address = match scheme.as_str() {
+    let mut address = match scheme.as_str() {
         "redis" | "goblin" => {
             if let Some(db) = path.strip_prefix('/').filter(|db| !db.is_empty()) {
                 login.db = read_db(db)?;
@@ -124,6 +129,11 @@ pub fn parse_url(url: &str) -> Result<(Address, Login), AddressError> {
     for option in options.split('&').filter(|option| !option.is_empty()) {
         match option.split_once('=') {
             Some(("db", db)) => login.db = read_db(db)?,
+            None if option == "ring" && scheme == "unix" => {
+                if let Address::Unix(path) = address {
+                    address = Address::RingOver(path);
+                }
+            }
             _ => return Err(AddressError::UnknownOption(option.split('=').next().unwrap_or(option).to_string())),
         }
     }
@@ -219,6 +229,8 @@ mod tests {
             ("redis://[::1]:5/1", tcp("::1", 5), login(None, None, 1)),
             ("redis://[::1]", tcp("::1", 6379), login(None, None, 0)),
             ("unix:///run/a%20b.sock?db=2", Address::Unix("/run/a b.sock".into()), login(None, None, 2)),
+            ("unix:///s?ring", Address::RingOver("/s".into()), login(None, None, 0)),
+            ("unix://u@/s?db=3&ring", Address::RingOver("/s".into()), login(Some("u"), None, 3)),
             ("unix://u:p@/s", Address::Unix("/s".into()), login(Some("u"), Some("p"), 0)),
         ];
         for (url, address, login) in seen {
@@ -252,7 +264,9 @@ mod tests {
             ("unix://", NoPath),
             ("unix:///", NoPath),
             ("unix://host/path", NoPath),
-            ("unix:///s?ring", UnknownOption("ring".to_string())),
+            ("unix:///s?ring=1", UnknownOption("ring".to_string())),
+            ("ring:///s?ring", UnknownOption("ring".to_string())),
+            ("redis://h?ring", UnknownOption("ring".to_string())),
             ("redis://h?secret=1", UnknownOption("secret".to_string())),
         ];
         for (url, error) in seen {

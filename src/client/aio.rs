@@ -267,7 +267,7 @@ impl Socket {
             #[cfg(not(unix))]
             Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
             // Nothing wakes a task for a ring; a blocking connection is what it is for.
-            Address::Ring(_) => Err(io::ErrorKind::Unsupported.into()),
+            Address::Ring(_) | Address::RingOver(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::dialogue::{Awaited, Dialogue, words};
@@ -25,11 +27,16 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects, within `timeout` if there is one. Nothing is sent: the connection speaks RESP2.
+    /// Connects, within `timeout` if there is one. Nothing is sent, unless a ring is asked for: the connection speaks
+    /// RESP2.
     ///
     /// # Errors
     /// [`ClientError::Connect`].
     pub fn connect(address: &Address, timeout: Option<Duration>) -> Result<Self, ClientError> {
+        #[cfg(target_os = "linux")]
+        if let Address::RingOver(path) = address {
+            return Connection::by_ring(path, &Login::default(), timeout);
+        }
         let stream = Stream::connect(address, timeout)
             .map_err(|cause| ClientError::Connect { address: address.to_string(), cause })?;
         Ok(Connection { stream, dialogue: Dialogue::default(), timeout: None })
@@ -40,7 +47,11 @@ impl Connection {
     /// # Errors
     /// [`ClientError::Connect`], and those of [`Connection::log_in`].
     pub fn open(address: &Address, login: &Login, timeout: Option<Duration>) -> Result<Self, ClientError> {
-        let mut connection = Connection::connect(address, timeout)?;
+        let mut connection = match address {
+            #[cfg(target_os = "linux")]
+            Address::RingOver(path) => Connection::by_ring(path, login, timeout)?,
+            address => Connection::connect(address, timeout)?,
+        };
         connection.timeout = timeout;
         connection.log_in(login).map_err(|error| match error {
             // Whoever takes connections and says nothing cannot be told from nobody.
@@ -52,6 +63,23 @@ impl Connection {
         })?;
         connection.timeout = None;
         Ok(connection)
+    }
+
+    /// Asks for a ring over the Unix socket at `path`, as the user that `login` names.
+    #[cfg(target_os = "linux")]
+    fn by_ring(path: &Path, login: &Login, timeout: Option<Duration>) -> Result<Self, ClientError> {
+        let refused = |cause| ClientError::Connect { address: Address::RingOver(path.to_owned()).to_string(), cause };
+        let Login { user, password, .. } = login.clone();
+        let login = Login { user, password, ..Login::default() };
+        let mut socket = Connection::open(&Address::Unix(path.to_owned()), &login, timeout)?;
+        socket.timeout = timeout;
+        socket.stream.expect_descriptor();
+        let answer = socket.call(&[b"GOBLIN.RING"])?;
+        if answer.is_error() {
+            return Err(refused(io::Error::other(format!("the server makes no ring: {}", words(&answer)))));
+        }
+        let stream = socket.stream.into_ring().map_err(refused)?;
+        Ok(Connection { stream, dialogue: Dialogue::default(), timeout: None })
     }
 
     /// Sets up dialect, user, name and database in one round trip; none when there is nothing to set up.

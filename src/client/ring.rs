@@ -5,9 +5,12 @@
 //! Invariant: what another client or a new server does with the ring ends the connection; nothing of theirs is read.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use socket2::Socket;
 
 use super::stream::Wait;
 use crate::transport::{Bell, Corrupt, Ends, Region, parking};
@@ -36,6 +39,8 @@ pub(super) struct RingStream {
     epoch: u64,
     /// What wakes a sleeping server and ourselves; none with a server that only looks.
     bell: Option<Bell>,
+    /// The bell is a socket whose end is the ring's.
+    demanded: bool,
     /// How long a wait spins: it learns what is worth it.
     spin: Duration,
     spin_max: Duration,
@@ -67,11 +72,22 @@ impl RingStream {
         if begun.is_none() {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the server did not begin a session"));
         }
+        Self::begin(region, epoch, bell, false)
+    }
+
+    /// Takes the ring whose memory came over `socket`, which wakes either side from now on.
+    pub(super) fn over(socket: Socket, memory: OwnedFd) -> io::Result<Self> {
+        let region = Arc::new(Region::of_descriptor(memory).map_err(io::Error::other)?);
+        let epoch = region.acknowledged();
+        Self::begin(region, epoch, Some(Bell::over(socket)), true)
+    }
+
+    fn begin(region: Arc<Region>, epoch: u64, bell: Option<Bell>, demanded: bool) -> io::Result<Self> {
         let ends = Ends::of_client(&region).map_err(invalid)?;
         // On one processor the server runs only while we do not.
         let alone = std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
         let spin_max = if alone { Duration::ZERO } else { SPIN_MAX };
-        Ok(RingStream { region, ends, epoch, bell, spin: spin_max, spin_max, received: Vec::new(), at: 0 })
+        Ok(RingStream { region, ends, epoch, bell, demanded, spin: spin_max, spin_max, received: Vec::new(), at: 0 })
     }
 
     /// Reads what is there, or waits for it. None when nothing came in time; 0 once the server is gone.
@@ -142,7 +158,7 @@ impl RingStream {
 
     /// The end, if the server is gone and has left nothing to read.
     fn look_for_server(&mut self) -> io::Result<Option<Arrived>> {
-        if self.region.is_served() {
+        if self.is_served() {
             return Ok(None);
         }
         Ok(Some(if self.receive()? { Arrived::Records } else { Arrived::End }))
@@ -154,8 +170,11 @@ impl RingStream {
         let mut arrived = self.look();
         if let (Ok(None), Some(bell)) = (&arrived, &self.bell) {
             bell.wait(longest);
-            bell.drain();
+            let is_served = bell.drain();
             arrived = self.look();
+            if let (Ok(None), false) = (&arrived, is_served) {
+                arrived = self.look_for_server();
+            }
         }
         parking::unpark(self.region.client_parked());
         arrived
@@ -203,7 +222,7 @@ impl RingStream {
             self.receive()?;
             if checked.elapsed() > ALIVE_CHECK {
                 checked = Instant::now();
-                if !self.region.is_served() {
+                if !self.is_served() {
                     return Err(io::ErrorKind::BrokenPipe.into());
                 }
             }
@@ -213,8 +232,16 @@ impl RingStream {
 
     /// True when the server is gone and nothing it said is left. Never waits.
     pub(super) fn is_ended(&mut self) -> io::Result<bool> {
-        let gone = self.region.has_ended(self.epoch) || !self.region.is_served();
+        let gone = self.region.has_ended(self.epoch) || !self.is_served();
         Ok(gone && self.at == self.received.len() && !self.receive()?)
+    }
+
+    /// Whether a living server is at the other end. A system call or two.
+    fn is_served(&self) -> bool {
+        match &self.bell {
+            Some(bell) if self.demanded => !bell.is_gone(),
+            _ => self.region.is_served(),
+        }
     }
 
     fn wake_server(&self) {

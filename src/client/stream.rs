@@ -9,6 +9,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
 #[cfg(unix)]
 use std::os::fd::{AsRawFd, RawFd};
 #[cfg(unix)]
@@ -17,6 +19,8 @@ use std::os::unix::net::UnixStream;
 use super::Address;
 #[cfg(target_os = "linux")]
 use super::ring::RingStream;
+#[cfg(target_os = "linux")]
+use crate::transport::passing::receive_with;
 
 /// How long an operation may wait.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +46,9 @@ pub(super) struct Stream {
     nonblocking: bool,
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
+    /// A descriptor is to come beside what is read, and the one that came.
+    #[cfg(target_os = "linux")]
+    passed: Option<Option<OwnedFd>>,
 }
 
 #[derive(Debug)]
@@ -73,8 +80,38 @@ impl Stream {
             Address::Ring(path) => Socket::Ring(Box::new(RingStream::connect(path, timeout)?)),
             #[cfg(not(target_os = "linux"))]
             Address::Ring(_) => return Err(io::ErrorKind::Unsupported.into()),
+            // It is asked for over a connection.
+            Address::RingOver(_) => return Err(io::ErrorKind::Unsupported.into()),
         };
-        Ok(Stream { socket, nonblocking: false, read_timeout: None, write_timeout: None })
+        Ok(Stream::of(socket))
+    }
+
+    fn of(socket: Socket) -> Self {
+        Stream {
+            socket,
+            nonblocking: false,
+            read_timeout: None,
+            write_timeout: None,
+            #[cfg(target_os = "linux")]
+            passed: None,
+        }
+    }
+
+    /// What is read next brings a descriptor along.
+    #[cfg(target_os = "linux")]
+    pub(super) fn expect_descriptor(&mut self) {
+        self.passed = Some(None);
+    }
+
+    /// The ring whose memory came beside what was read; this is its bell from now on.
+    #[cfg(target_os = "linux")]
+    pub(super) fn into_ring(self) -> io::Result<Self> {
+        match (self.socket, self.passed.flatten()) {
+            (Socket::Unix(socket), Some(memory)) => {
+                Ok(Stream::of(Socket::Ring(Box::new(RingStream::over(socket.into(), memory)?))))
+            }
+            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "no ring came with the answer")),
+        }
     }
 
     /// Reads what is there, or waits for it. None when nothing came in time; 0 at the end of the stream.
@@ -87,6 +124,14 @@ impl Stream {
         if !self.nonblocking && self.read_timeout != timeout {
             self.socket.set_read_timeout(timeout)?;
             self.read_timeout = timeout;
+        }
+        #[cfg(target_os = "linux")]
+        if let (Some(passed), Socket::Unix(socket)) = (&mut self.passed, &self.socket) {
+            return in_time(|| {
+                let (count, descriptor) = receive_with(socket, buf)?;
+                *passed = descriptor.or(passed.take());
+                Ok(count)
+            });
         }
         in_time(|| self.socket.read(buf))
     }

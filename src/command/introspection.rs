@@ -66,6 +66,28 @@ impl Drawing {
     }
 }
 
+/// Which ring GOBLIN.RING is to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingWish {
+    /// A file, for who cannot receive descriptors.
+    pub has_path: bool,
+    /// Bytes each way; none leaves it to the server.
+    pub bytes: Option<i64>,
+}
+
+impl RingWish {
+    /// All words after GOBLIN.RING.
+    ///
+    /// # Errors
+    /// The refusal to answer.
+    pub fn parse(words: Args<'_>) -> Result<Self, CommandError> {
+        let has_path = words.get(0).is_some_and(|word| same(word, "PATH"));
+        let rest = if has_path { words.from(1) } else { words };
+        let bytes = rest.get(0).map(|word| parse_integer(word).ok_or(CommandError::NotInteger)).transpose()?;
+        if rest.len() > 1 { Err(CommandError::Syntax) } else { Ok(RingWish { has_path, bytes }) }
+    }
+}
+
 /// Whom CLIENT UNBLOCK wakes, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unblock {

@@ -74,112 +74,113 @@ impl CommandId {
     pub const GETEX: CommandId = CommandId(67);
     pub const GETRANGE: CommandId = CommandId(68);
     pub const GETSET: CommandId = CommandId(69);
-    pub const HELLO: CommandId = CommandId(70);
-    pub const INCR: CommandId = CommandId(71);
-    pub const INCRBY: CommandId = CommandId(72);
-    pub const INCRBYFLOAT: CommandId = CommandId(73);
-    pub const INFO: CommandId = CommandId(74);
-    pub const KEYS: CommandId = CommandId(75);
-    pub const LATENCY: CommandId = CommandId(76);
-    pub const LATENCY_DOCTOR: CommandId = CommandId(77);
-    pub const LATENCY_GRAPH: CommandId = CommandId(78);
-    pub const LATENCY_HELP: CommandId = CommandId(79);
-    pub const LATENCY_HISTOGRAM: CommandId = CommandId(80);
-    pub const LATENCY_HISTORY: CommandId = CommandId(81);
-    pub const LATENCY_LATEST: CommandId = CommandId(82);
-    pub const LATENCY_RESET: CommandId = CommandId(83);
-    pub const LCS: CommandId = CommandId(84);
-    pub const LOLWUT: CommandId = CommandId(85);
-    pub const MEMORY: CommandId = CommandId(86);
-    pub const MEMORY_DOCTOR: CommandId = CommandId(87);
-    pub const MEMORY_HELP: CommandId = CommandId(88);
-    pub const MEMORY_MALLOC_STATS: CommandId = CommandId(89);
-    pub const MEMORY_PURGE: CommandId = CommandId(90);
-    pub const MEMORY_STATS: CommandId = CommandId(91);
-    pub const MEMORY_USAGE: CommandId = CommandId(92);
-    pub const MGET: CommandId = CommandId(93);
-    pub const MONITOR: CommandId = CommandId(94);
-    pub const MOVE: CommandId = CommandId(95);
-    pub const MSET: CommandId = CommandId(96);
-    pub const MSETNX: CommandId = CommandId(97);
-    pub const MULTI: CommandId = CommandId(98);
-    pub const OBJECT: CommandId = CommandId(99);
-    pub const OBJECT_ENCODING: CommandId = CommandId(100);
-    pub const OBJECT_FREQ: CommandId = CommandId(101);
-    pub const OBJECT_HELP: CommandId = CommandId(102);
-    pub const OBJECT_IDLETIME: CommandId = CommandId(103);
-    pub const OBJECT_REFCOUNT: CommandId = CommandId(104);
-    pub const PERSIST: CommandId = CommandId(105);
-    pub const PEXPIRE: CommandId = CommandId(106);
-    pub const PEXPIREAT: CommandId = CommandId(107);
-    pub const PEXPIRETIME: CommandId = CommandId(108);
-    pub const PING: CommandId = CommandId(109);
-    pub const PSETEX: CommandId = CommandId(110);
-    pub const PSUBSCRIBE: CommandId = CommandId(111);
-    pub const PTTL: CommandId = CommandId(112);
-    pub const PUBLISH: CommandId = CommandId(113);
-    pub const PUBSUB: CommandId = CommandId(114);
-    pub const PUBSUB_CHANNELS: CommandId = CommandId(115);
-    pub const PUBSUB_HELP: CommandId = CommandId(116);
-    pub const PUBSUB_NUMPAT: CommandId = CommandId(117);
-    pub const PUBSUB_NUMSUB: CommandId = CommandId(118);
-    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(119);
-    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(120);
-    pub const PUNSUBSCRIBE: CommandId = CommandId(121);
-    pub const QUIT: CommandId = CommandId(122);
-    pub const RANDOMKEY: CommandId = CommandId(123);
-    pub const RENAME: CommandId = CommandId(124);
-    pub const RENAMENX: CommandId = CommandId(125);
-    pub const RESET: CommandId = CommandId(126);
-    pub const SADD: CommandId = CommandId(127);
-    pub const SCAN: CommandId = CommandId(128);
-    pub const SCARD: CommandId = CommandId(129);
-    pub const SDIFF: CommandId = CommandId(130);
-    pub const SDIFFSTORE: CommandId = CommandId(131);
-    pub const SELECT: CommandId = CommandId(132);
-    pub const SET: CommandId = CommandId(133);
-    pub const SETBIT: CommandId = CommandId(134);
-    pub const SETEX: CommandId = CommandId(135);
-    pub const SETNX: CommandId = CommandId(136);
-    pub const SETRANGE: CommandId = CommandId(137);
-    pub const SHUTDOWN: CommandId = CommandId(138);
-    pub const SINTER: CommandId = CommandId(139);
-    pub const SINTERCARD: CommandId = CommandId(140);
-    pub const SINTERSTORE: CommandId = CommandId(141);
-    pub const SISMEMBER: CommandId = CommandId(142);
-    pub const SLOWLOG: CommandId = CommandId(143);
-    pub const SLOWLOG_GET: CommandId = CommandId(144);
-    pub const SLOWLOG_HELP: CommandId = CommandId(145);
-    pub const SLOWLOG_LEN: CommandId = CommandId(146);
-    pub const SLOWLOG_RESET: CommandId = CommandId(147);
-    pub const SMEMBERS: CommandId = CommandId(148);
-    pub const SMISMEMBER: CommandId = CommandId(149);
-    pub const SMOVE: CommandId = CommandId(150);
-    pub const SPOP: CommandId = CommandId(151);
-    pub const SPUBLISH: CommandId = CommandId(152);
-    pub const SRANDMEMBER: CommandId = CommandId(153);
-    pub const SREM: CommandId = CommandId(154);
-    pub const SSCAN: CommandId = CommandId(155);
-    pub const SSUBSCRIBE: CommandId = CommandId(156);
-    pub const STRLEN: CommandId = CommandId(157);
-    pub const SUBSCRIBE: CommandId = CommandId(158);
-    pub const SUBSTR: CommandId = CommandId(159);
-    pub const SUNION: CommandId = CommandId(160);
-    pub const SUNIONSTORE: CommandId = CommandId(161);
-    pub const SUNSUBSCRIBE: CommandId = CommandId(162);
-    pub const SWAPDB: CommandId = CommandId(163);
-    pub const TIME: CommandId = CommandId(164);
-    pub const TOUCH: CommandId = CommandId(165);
-    pub const TTL: CommandId = CommandId(166);
-    pub const TYPE: CommandId = CommandId(167);
-    pub const UNLINK: CommandId = CommandId(168);
-    pub const UNSUBSCRIBE: CommandId = CommandId(169);
-    pub const UNWATCH: CommandId = CommandId(170);
-    pub const WATCH: CommandId = CommandId(171);
+    pub const GOBLIN_RING: CommandId = CommandId(70);
+    pub const HELLO: CommandId = CommandId(71);
+    pub const INCR: CommandId = CommandId(72);
+    pub const INCRBY: CommandId = CommandId(73);
+    pub const INCRBYFLOAT: CommandId = CommandId(74);
+    pub const INFO: CommandId = CommandId(75);
+    pub const KEYS: CommandId = CommandId(76);
+    pub const LATENCY: CommandId = CommandId(77);
+    pub const LATENCY_DOCTOR: CommandId = CommandId(78);
+    pub const LATENCY_GRAPH: CommandId = CommandId(79);
+    pub const LATENCY_HELP: CommandId = CommandId(80);
+    pub const LATENCY_HISTOGRAM: CommandId = CommandId(81);
+    pub const LATENCY_HISTORY: CommandId = CommandId(82);
+    pub const LATENCY_LATEST: CommandId = CommandId(83);
+    pub const LATENCY_RESET: CommandId = CommandId(84);
+    pub const LCS: CommandId = CommandId(85);
+    pub const LOLWUT: CommandId = CommandId(86);
+    pub const MEMORY: CommandId = CommandId(87);
+    pub const MEMORY_DOCTOR: CommandId = CommandId(88);
+    pub const MEMORY_HELP: CommandId = CommandId(89);
+    pub const MEMORY_MALLOC_STATS: CommandId = CommandId(90);
+    pub const MEMORY_PURGE: CommandId = CommandId(91);
+    pub const MEMORY_STATS: CommandId = CommandId(92);
+    pub const MEMORY_USAGE: CommandId = CommandId(93);
+    pub const MGET: CommandId = CommandId(94);
+    pub const MONITOR: CommandId = CommandId(95);
+    pub const MOVE: CommandId = CommandId(96);
+    pub const MSET: CommandId = CommandId(97);
+    pub const MSETNX: CommandId = CommandId(98);
+    pub const MULTI: CommandId = CommandId(99);
+    pub const OBJECT: CommandId = CommandId(100);
+    pub const OBJECT_ENCODING: CommandId = CommandId(101);
+    pub const OBJECT_FREQ: CommandId = CommandId(102);
+    pub const OBJECT_HELP: CommandId = CommandId(103);
+    pub const OBJECT_IDLETIME: CommandId = CommandId(104);
+    pub const OBJECT_REFCOUNT: CommandId = CommandId(105);
+    pub const PERSIST: CommandId = CommandId(106);
+    pub const PEXPIRE: CommandId = CommandId(107);
+    pub const PEXPIREAT: CommandId = CommandId(108);
+    pub const PEXPIRETIME: CommandId = CommandId(109);
+    pub const PING: CommandId = CommandId(110);
+    pub const PSETEX: CommandId = CommandId(111);
+    pub const PSUBSCRIBE: CommandId = CommandId(112);
+    pub const PTTL: CommandId = CommandId(113);
+    pub const PUBLISH: CommandId = CommandId(114);
+    pub const PUBSUB: CommandId = CommandId(115);
+    pub const PUBSUB_CHANNELS: CommandId = CommandId(116);
+    pub const PUBSUB_HELP: CommandId = CommandId(117);
+    pub const PUBSUB_NUMPAT: CommandId = CommandId(118);
+    pub const PUBSUB_NUMSUB: CommandId = CommandId(119);
+    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(120);
+    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(121);
+    pub const PUNSUBSCRIBE: CommandId = CommandId(122);
+    pub const QUIT: CommandId = CommandId(123);
+    pub const RANDOMKEY: CommandId = CommandId(124);
+    pub const RENAME: CommandId = CommandId(125);
+    pub const RENAMENX: CommandId = CommandId(126);
+    pub const RESET: CommandId = CommandId(127);
+    pub const SADD: CommandId = CommandId(128);
+    pub const SCAN: CommandId = CommandId(129);
+    pub const SCARD: CommandId = CommandId(130);
+    pub const SDIFF: CommandId = CommandId(131);
+    pub const SDIFFSTORE: CommandId = CommandId(132);
+    pub const SELECT: CommandId = CommandId(133);
+    pub const SET: CommandId = CommandId(134);
+    pub const SETBIT: CommandId = CommandId(135);
+    pub const SETEX: CommandId = CommandId(136);
+    pub const SETNX: CommandId = CommandId(137);
+    pub const SETRANGE: CommandId = CommandId(138);
+    pub const SHUTDOWN: CommandId = CommandId(139);
+    pub const SINTER: CommandId = CommandId(140);
+    pub const SINTERCARD: CommandId = CommandId(141);
+    pub const SINTERSTORE: CommandId = CommandId(142);
+    pub const SISMEMBER: CommandId = CommandId(143);
+    pub const SLOWLOG: CommandId = CommandId(144);
+    pub const SLOWLOG_GET: CommandId = CommandId(145);
+    pub const SLOWLOG_HELP: CommandId = CommandId(146);
+    pub const SLOWLOG_LEN: CommandId = CommandId(147);
+    pub const SLOWLOG_RESET: CommandId = CommandId(148);
+    pub const SMEMBERS: CommandId = CommandId(149);
+    pub const SMISMEMBER: CommandId = CommandId(150);
+    pub const SMOVE: CommandId = CommandId(151);
+    pub const SPOP: CommandId = CommandId(152);
+    pub const SPUBLISH: CommandId = CommandId(153);
+    pub const SRANDMEMBER: CommandId = CommandId(154);
+    pub const SREM: CommandId = CommandId(155);
+    pub const SSCAN: CommandId = CommandId(156);
+    pub const SSUBSCRIBE: CommandId = CommandId(157);
+    pub const STRLEN: CommandId = CommandId(158);
+    pub const SUBSCRIBE: CommandId = CommandId(159);
+    pub const SUBSTR: CommandId = CommandId(160);
+    pub const SUNION: CommandId = CommandId(161);
+    pub const SUNIONSTORE: CommandId = CommandId(162);
+    pub const SUNSUBSCRIBE: CommandId = CommandId(163);
+    pub const SWAPDB: CommandId = CommandId(164);
+    pub const TIME: CommandId = CommandId(165);
+    pub const TOUCH: CommandId = CommandId(166);
+    pub const TTL: CommandId = CommandId(167);
+    pub const TYPE: CommandId = CommandId(168);
+    pub const UNLINK: CommandId = CommandId(169);
+    pub const UNSUBSCRIBE: CommandId = CommandId(170);
+    pub const UNWATCH: CommandId = CommandId(171);
+    pub const WATCH: CommandId = CommandId(172);
 }
 
 /// Every command, sorted by full name; a command's id is its position.
-pub static SPECS: [Spec; 172] = [
+pub static SPECS: [Spec; 173] = [
     Spec {
         id: CommandId(0),
         name: "append",
@@ -2570,6 +2571,38 @@ pub static SPECS: [Spec; 172] = [
     },
     Spec {
         id: CommandId(70),
+        name: "goblin.ring",
+        title: "GOBLIN.RING",
+        word: "GOBLIN.RING",
+        summary: "Makes a ring whose other end is this Unix socket.",
+        group: Group::Connection,
+        since: "0.1.0",
+        complexity: "O(N) where N is the size of the ring",
+        arity: -1,
+        flags: Flags(0x11a0),
+        categories: Categories(0x48000),
+        tips: &[],
+        replies: &[ReplyKind::Array],
+        template: None,
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "path", kind: Kind::PureToken, display: "path", token: Some("PATH"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "bytes", kind: Kind::Integer, display: "bytes", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "GOBLIN.RING 65536", reply: "1) (integer) 65536\n2) (integer) 3\n3) (integer) 8", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(71),
         name: "hello",
         title: "HELLO",
         word: "HELLO",
@@ -2607,7 +2640,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(71),
+        id: CommandId(72),
         name: "incr",
         title: "INCR",
         word: "INCR",
@@ -2642,7 +2675,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(72),
+        id: CommandId(73),
         name: "incrby",
         title: "INCRBY",
         word: "INCRBY",
@@ -2677,7 +2710,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(73),
+        id: CommandId(74),
         name: "incrbyfloat",
         title: "INCRBYFLOAT",
         word: "INCRBYFLOAT",
@@ -2713,7 +2746,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(74),
+        id: CommandId(75),
         name: "info",
         title: "INFO",
         word: "INFO",
@@ -2744,7 +2777,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(75),
+        id: CommandId(76),
         name: "keys",
         title: "KEYS",
         word: "KEYS",
@@ -2776,7 +2809,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(76),
+        id: CommandId(77),
         name: "latency",
         title: "LATENCY",
         word: "LATENCY",
@@ -2791,7 +2824,7 @@ pub static SPECS: [Spec; 172] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(77), CommandId(78), CommandId(79), CommandId(80), CommandId(81), CommandId(82), CommandId(83)],
+        subcommands: &[CommandId(78), CommandId(79), CommandId(80), CommandId(81), CommandId(82), CommandId(83), CommandId(84)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2805,7 +2838,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(77),
+        id: CommandId(78),
         name: "latency|doctor",
         title: "LATENCY DOCTOR",
         word: "DOCTOR",
@@ -2819,7 +2852,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(76)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2834,7 +2867,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(78),
+        id: CommandId(79),
         name: "latency|graph",
         title: "LATENCY GRAPH",
         word: "GRAPH",
@@ -2848,7 +2881,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Verbatim, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(76)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2865,7 +2898,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(79),
+        id: CommandId(80),
         name: "latency|help",
         title: "LATENCY HELP",
         word: "HELP",
@@ -2879,7 +2912,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(76)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2894,7 +2927,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(80),
+        id: CommandId(81),
         name: "latency|histogram",
         title: "LATENCY HISTOGRAM",
         word: "HISTOGRAM",
@@ -2908,7 +2941,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(76)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2925,7 +2958,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(81),
+        id: CommandId(82),
         name: "latency|history",
         title: "LATENCY HISTORY",
         word: "HISTORY",
@@ -2939,7 +2972,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(76)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2956,7 +2989,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(82),
+        id: CommandId(83),
         name: "latency|latest",
         title: "LATENCY LATEST",
         word: "LATEST",
@@ -2970,7 +3003,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(76)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2985,7 +3018,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(83),
+        id: CommandId(84),
         name: "latency|reset",
         title: "LATENCY RESET",
         word: "RESET",
@@ -2999,7 +3032,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["request_policy:all_nodes", "response_policy:agg_sum"],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(76)),
+        container: Some(CommandId(77)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3016,7 +3049,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(84),
+        id: CommandId(85),
         name: "lcs",
         title: "LCS",
         word: "LCS",
@@ -3056,7 +3089,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(85),
+        id: CommandId(86),
         name: "lolwut",
         title: "LOLWUT",
         word: "LOLWUT",
@@ -3087,7 +3120,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(86),
+        id: CommandId(87),
         name: "memory",
         title: "MEMORY",
         word: "MEMORY",
@@ -3102,7 +3135,7 @@ pub static SPECS: [Spec; 172] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(87), CommandId(88), CommandId(89), CommandId(90), CommandId(91), CommandId(92)],
+        subcommands: &[CommandId(88), CommandId(89), CommandId(90), CommandId(91), CommandId(92), CommandId(93)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -3116,7 +3149,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(87),
+        id: CommandId(88),
         name: "memory|doctor",
         title: "MEMORY DOCTOR",
         word: "DOCTOR",
@@ -3130,7 +3163,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(86)),
+        container: Some(CommandId(87)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3145,7 +3178,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(88),
+        id: CommandId(89),
         name: "memory|help",
         title: "MEMORY HELP",
         word: "HELP",
@@ -3159,7 +3192,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(86)),
+        container: Some(CommandId(87)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3174,7 +3207,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(89),
+        id: CommandId(90),
         name: "memory|malloc-stats",
         title: "MEMORY MALLOC-STATS",
         word: "MALLOC-STATS",
@@ -3188,7 +3221,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(86)),
+        container: Some(CommandId(87)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3203,7 +3236,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(90),
+        id: CommandId(91),
         name: "memory|purge",
         title: "MEMORY PURGE",
         word: "PURGE",
@@ -3217,7 +3250,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(86)),
+        container: Some(CommandId(87)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3232,7 +3265,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(91),
+        id: CommandId(92),
         name: "memory|stats",
         title: "MEMORY STATS",
         word: "STATS",
@@ -3246,7 +3279,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(86)),
+        container: Some(CommandId(87)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3261,7 +3294,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(92),
+        id: CommandId(93),
         name: "memory|usage",
         title: "MEMORY USAGE",
         word: "USAGE",
@@ -3275,7 +3308,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(86)),
+        container: Some(CommandId(87)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3297,7 +3330,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(93),
+        id: CommandId(94),
         name: "mget",
         title: "MGET",
         word: "MGET",
@@ -3331,7 +3364,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(94),
+        id: CommandId(95),
         name: "monitor",
         title: "MONITOR",
         word: "MONITOR",
@@ -3360,7 +3393,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(95),
+        id: CommandId(96),
         name: "move",
         title: "MOVE",
         word: "MOVE",
@@ -3396,7 +3429,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(96),
+        id: CommandId(97),
         name: "mset",
         title: "MSET",
         word: "MSET",
@@ -3433,7 +3466,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(97),
+        id: CommandId(98),
         name: "msetnx",
         title: "MSETNX",
         word: "MSETNX",
@@ -3471,7 +3504,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(98),
+        id: CommandId(99),
         name: "multi",
         title: "MULTI",
         word: "MULTI",
@@ -3502,7 +3535,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(99),
+        id: CommandId(100),
         name: "object",
         title: "OBJECT",
         word: "OBJECT",
@@ -3517,7 +3550,7 @@ pub static SPECS: [Spec; 172] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(100), CommandId(101), CommandId(102), CommandId(103), CommandId(104)],
+        subcommands: &[CommandId(101), CommandId(102), CommandId(103), CommandId(104), CommandId(105)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -3531,7 +3564,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(100),
+        id: CommandId(101),
         name: "object|encoding",
         title: "OBJECT ENCODING",
         word: "ENCODING",
@@ -3545,7 +3578,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Bulk, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(99)),
+        container: Some(CommandId(100)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3567,7 +3600,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(101),
+        id: CommandId(102),
         name: "object|freq",
         title: "OBJECT FREQ",
         word: "FREQ",
@@ -3581,7 +3614,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(99)),
+        container: Some(CommandId(100)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3601,7 +3634,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(102),
+        id: CommandId(103),
         name: "object|help",
         title: "OBJECT HELP",
         word: "HELP",
@@ -3615,7 +3648,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(99)),
+        container: Some(CommandId(100)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3630,7 +3663,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(103),
+        id: CommandId(104),
         name: "object|idletime",
         title: "OBJECT IDLETIME",
         word: "IDLETIME",
@@ -3644,7 +3677,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(99)),
+        container: Some(CommandId(100)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3665,7 +3698,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(104),
+        id: CommandId(105),
         name: "object|refcount",
         title: "OBJECT REFCOUNT",
         word: "REFCOUNT",
@@ -3679,7 +3712,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(99)),
+        container: Some(CommandId(100)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3700,7 +3733,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(105),
+        id: CommandId(106),
         name: "persist",
         title: "PERSIST",
         word: "PERSIST",
@@ -3735,7 +3768,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(106),
+        id: CommandId(107),
         name: "pexpire",
         title: "PEXPIRE",
         word: "PEXPIRE",
@@ -3777,7 +3810,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(107),
+        id: CommandId(108),
         name: "pexpireat",
         title: "PEXPIREAT",
         word: "PEXPIREAT",
@@ -3818,7 +3851,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(108),
+        id: CommandId(109),
         name: "pexpiretime",
         title: "PEXPIRETIME",
         word: "PEXPIRETIME",
@@ -3854,7 +3887,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(109),
+        id: CommandId(110),
         name: "ping",
         title: "PING",
         word: "PING",
@@ -3886,7 +3919,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(110),
+        id: CommandId(111),
         name: "psetex",
         title: "PSETEX",
         word: "PSETEX",
@@ -3922,7 +3955,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(111),
+        id: CommandId(112),
         name: "psubscribe",
         title: "PSUBSCRIBE",
         word: "PSUBSCRIBE",
@@ -3953,7 +3986,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(112),
+        id: CommandId(113),
         name: "pttl",
         title: "PTTL",
         word: "PTTL",
@@ -3988,7 +4021,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(113),
+        id: CommandId(114),
         name: "publish",
         title: "PUBLISH",
         word: "PUBLISH",
@@ -4020,7 +4053,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(114),
+        id: CommandId(115),
         name: "pubsub",
         title: "PUBSUB",
         word: "PUBSUB",
@@ -4035,7 +4068,7 @@ pub static SPECS: [Spec; 172] = [
         replies: &[ReplyKind::Error],
         template: Some(101),
         container: None,
-        subcommands: &[CommandId(115), CommandId(116), CommandId(117), CommandId(118), CommandId(119), CommandId(120)],
+        subcommands: &[CommandId(116), CommandId(117), CommandId(118), CommandId(119), CommandId(120), CommandId(121)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -4049,7 +4082,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(115),
+        id: CommandId(116),
         name: "pubsub|channels",
         title: "PUBSUB CHANNELS",
         word: "CHANNELS",
@@ -4063,7 +4096,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(114)),
+        container: Some(CommandId(115)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4080,7 +4113,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(116),
+        id: CommandId(117),
         name: "pubsub|help",
         title: "PUBSUB HELP",
         word: "HELP",
@@ -4094,7 +4127,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(114)),
+        container: Some(CommandId(115)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4109,7 +4142,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(117),
+        id: CommandId(118),
         name: "pubsub|numpat",
         title: "PUBSUB NUMPAT",
         word: "NUMPAT",
@@ -4123,7 +4156,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(114)),
+        container: Some(CommandId(115)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4138,7 +4171,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(118),
+        id: CommandId(119),
         name: "pubsub|numsub",
         title: "PUBSUB NUMSUB",
         word: "NUMSUB",
@@ -4152,7 +4185,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(114)),
+        container: Some(CommandId(115)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4169,7 +4202,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(119),
+        id: CommandId(120),
         name: "pubsub|shardchannels",
         title: "PUBSUB SHARDCHANNELS",
         word: "SHARDCHANNELS",
@@ -4183,7 +4216,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(114)),
+        container: Some(CommandId(115)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4200,7 +4233,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(120),
+        id: CommandId(121),
         name: "pubsub|shardnumsub",
         title: "PUBSUB SHARDNUMSUB",
         word: "SHARDNUMSUB",
@@ -4214,7 +4247,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(114)),
+        container: Some(CommandId(115)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4231,7 +4264,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(121),
+        id: CommandId(122),
         name: "punsubscribe",
         title: "PUNSUBSCRIBE",
         word: "PUNSUBSCRIBE",
@@ -4262,7 +4295,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(122),
+        id: CommandId(123),
         name: "quit",
         title: "QUIT",
         word: "QUIT",
@@ -4291,7 +4324,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(123),
+        id: CommandId(124),
         name: "randomkey",
         title: "RANDOMKEY",
         word: "RANDOMKEY",
@@ -4322,7 +4355,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(124),
+        id: CommandId(125),
         name: "rename",
         title: "RENAME",
         word: "RENAME",
@@ -4360,7 +4393,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(125),
+        id: CommandId(126),
         name: "renamenx",
         title: "RENAMENX",
         word: "RENAMENX",
@@ -4397,7 +4430,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(126),
+        id: CommandId(127),
         name: "reset",
         title: "RESET",
         word: "RESET",
@@ -4426,7 +4459,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(127),
+        id: CommandId(128),
         name: "sadd",
         title: "SADD",
         word: "SADD",
@@ -4461,7 +4494,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(128),
+        id: CommandId(129),
         name: "scan",
         title: "SCAN",
         word: "SCAN",
@@ -4496,7 +4529,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(129),
+        id: CommandId(130),
         name: "scard",
         title: "SCARD",
         word: "SCARD",
@@ -4531,7 +4564,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(130),
+        id: CommandId(131),
         name: "sdiff",
         title: "SDIFF",
         word: "SDIFF",
@@ -4566,7 +4599,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(131),
+        id: CommandId(132),
         name: "sdiffstore",
         title: "SDIFFSTORE",
         word: "SDIFFSTORE",
@@ -4603,7 +4636,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(132),
+        id: CommandId(133),
         name: "select",
         title: "SELECT",
         word: "SELECT",
@@ -4635,7 +4668,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(133),
+        id: CommandId(134),
         name: "set",
         title: "SET",
         word: "SET",
@@ -4684,7 +4717,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(134),
+        id: CommandId(135),
         name: "setbit",
         title: "SETBIT",
         word: "SETBIT",
@@ -4721,7 +4754,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(135),
+        id: CommandId(136),
         name: "setex",
         title: "SETEX",
         word: "SETEX",
@@ -4758,7 +4791,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(136),
+        id: CommandId(137),
         name: "setnx",
         title: "SETNX",
         word: "SETNX",
@@ -4794,7 +4827,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(137),
+        id: CommandId(138),
         name: "setrange",
         title: "SETRANGE",
         word: "SETRANGE",
@@ -4831,7 +4864,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(138),
+        id: CommandId(139),
         name: "shutdown",
         title: "SHUTDOWN",
         word: "SHUTDOWN",
@@ -4868,7 +4901,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(139),
+        id: CommandId(140),
         name: "sinter",
         title: "SINTER",
         word: "SINTER",
@@ -4903,7 +4936,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(140),
+        id: CommandId(141),
         name: "sintercard",
         title: "SINTERCARD",
         word: "SINTERCARD",
@@ -4941,7 +4974,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(141),
+        id: CommandId(142),
         name: "sinterstore",
         title: "SINTERSTORE",
         word: "SINTERSTORE",
@@ -4978,7 +5011,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(142),
+        id: CommandId(143),
         name: "sismember",
         title: "SISMEMBER",
         word: "SISMEMBER",
@@ -5014,7 +5047,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(143),
+        id: CommandId(144),
         name: "slowlog",
         title: "SLOWLOG",
         word: "SLOWLOG",
@@ -5029,7 +5062,7 @@ pub static SPECS: [Spec; 172] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(144), CommandId(145), CommandId(146), CommandId(147)],
+        subcommands: &[CommandId(145), CommandId(146), CommandId(147), CommandId(148)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -5043,7 +5076,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(144),
+        id: CommandId(145),
         name: "slowlog|get",
         title: "SLOWLOG GET",
         word: "GET",
@@ -5057,7 +5090,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["request_policy:all_nodes", "nondeterministic_output"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(143)),
+        container: Some(CommandId(144)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5074,7 +5107,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(145),
+        id: CommandId(146),
         name: "slowlog|help",
         title: "SLOWLOG HELP",
         word: "HELP",
@@ -5088,7 +5121,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(143)),
+        container: Some(CommandId(144)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5103,7 +5136,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(146),
+        id: CommandId(147),
         name: "slowlog|len",
         title: "SLOWLOG LEN",
         word: "LEN",
@@ -5117,7 +5150,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(143)),
+        container: Some(CommandId(144)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5132,7 +5165,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(147),
+        id: CommandId(148),
         name: "slowlog|reset",
         title: "SLOWLOG RESET",
         word: "RESET",
@@ -5146,7 +5179,7 @@ pub static SPECS: [Spec; 172] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(143)),
+        container: Some(CommandId(144)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5161,7 +5194,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(148),
+        id: CommandId(149),
         name: "smembers",
         title: "SMEMBERS",
         word: "SMEMBERS",
@@ -5195,7 +5228,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(149),
+        id: CommandId(150),
         name: "smismember",
         title: "SMISMEMBER",
         word: "SMISMEMBER",
@@ -5230,7 +5263,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(150),
+        id: CommandId(151),
         name: "smove",
         title: "SMOVE",
         word: "SMOVE",
@@ -5268,7 +5301,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(151),
+        id: CommandId(152),
         name: "spop",
         title: "SPOP",
         word: "SPOP",
@@ -5304,7 +5337,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(152),
+        id: CommandId(153),
         name: "spublish",
         title: "SPUBLISH",
         word: "SPUBLISH",
@@ -5338,7 +5371,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(153),
+        id: CommandId(154),
         name: "srandmember",
         title: "SRANDMEMBER",
         word: "SRANDMEMBER",
@@ -5374,7 +5407,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(154),
+        id: CommandId(155),
         name: "srem",
         title: "SREM",
         word: "SREM",
@@ -5409,7 +5442,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(155),
+        id: CommandId(156),
         name: "sscan",
         title: "SSCAN",
         word: "SSCAN",
@@ -5446,7 +5479,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(156),
+        id: CommandId(157),
         name: "ssubscribe",
         title: "SSUBSCRIBE",
         word: "SSUBSCRIBE",
@@ -5479,7 +5512,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(157),
+        id: CommandId(158),
         name: "strlen",
         title: "STRLEN",
         word: "STRLEN",
@@ -5514,7 +5547,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(158),
+        id: CommandId(159),
         name: "subscribe",
         title: "SUBSCRIBE",
         word: "SUBSCRIBE",
@@ -5545,7 +5578,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(159),
+        id: CommandId(160),
         name: "substr",
         title: "SUBSTR",
         word: "SUBSTR",
@@ -5581,7 +5614,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(160),
+        id: CommandId(161),
         name: "sunion",
         title: "SUNION",
         word: "SUNION",
@@ -5616,7 +5649,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(161),
+        id: CommandId(162),
         name: "sunionstore",
         title: "SUNIONSTORE",
         word: "SUNIONSTORE",
@@ -5653,7 +5686,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(162),
+        id: CommandId(163),
         name: "sunsubscribe",
         title: "SUNSUBSCRIBE",
         word: "SUNSUBSCRIBE",
@@ -5686,7 +5719,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(163),
+        id: CommandId(164),
         name: "swapdb",
         title: "SWAPDB",
         word: "SWAPDB",
@@ -5721,7 +5754,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(164),
+        id: CommandId(165),
         name: "time",
         title: "TIME",
         word: "TIME",
@@ -5750,7 +5783,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(165),
+        id: CommandId(166),
         name: "touch",
         title: "TOUCH",
         word: "TOUCH",
@@ -5784,7 +5817,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(166),
+        id: CommandId(167),
         name: "ttl",
         title: "TTL",
         word: "TTL",
@@ -5819,7 +5852,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(167),
+        id: CommandId(168),
         name: "type",
         title: "TYPE",
         word: "TYPE",
@@ -5854,7 +5887,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(168),
+        id: CommandId(169),
         name: "unlink",
         title: "UNLINK",
         word: "UNLINK",
@@ -5888,7 +5921,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(169),
+        id: CommandId(170),
         name: "unsubscribe",
         title: "UNSUBSCRIBE",
         word: "UNSUBSCRIBE",
@@ -5919,7 +5952,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(170),
+        id: CommandId(171),
         name: "unwatch",
         title: "UNWATCH",
         word: "UNWATCH",
@@ -5949,7 +5982,7 @@ pub static SPECS: [Spec; 172] = [
         ],
     },
     Spec {
-        id: CommandId(171),
+        id: CommandId(172),
         name: "watch",
         title: "WATCH",
         word: "WATCH",
@@ -5989,67 +6022,67 @@ pub static SPECS: [Spec; 172] = [
 /// Ids by name hash, probed linearly; `u16::MAX` is an empty slot.
 pub(super) static SLOTS: [u16; 1024] = [
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 44, 65535,
-    65535, 65535, 91, 118, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 48, 65535, 65535, 99, 65535,
-    146, 65535, 65535, 65535, 65535, 31, 65535, 65535, 65535, 65535, 65535, 86, 65535, 65535, 65535, 65535,
-    65535, 65535, 111, 65535, 65535, 65535, 65535, 140, 65535, 65535, 65535, 65535, 78, 65535, 3, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 93, 65535, 112, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 77, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 134, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 24, 65535, 65535, 65535, 20, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 101, 65535, 65535, 162, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 42, 65535, 65535, 65535, 65535, 104, 65535, 65535, 65535,
-    37, 65535, 65535, 64, 65535, 65535, 65535, 65535, 120, 65535, 65535, 65535, 4, 65535, 65535, 65535,
-    65535, 106, 65535, 65535, 65535, 65535, 65535, 65535, 74, 65535, 65535, 61, 65535, 65535, 135, 65535,
-    108, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 7, 65535, 65535, 65535, 65535, 65535, 65535, 89, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 75, 65535, 58, 65535, 65535, 65535, 144, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 160, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 88, 65535, 68, 65535, 65535, 164, 52, 65535, 65535,
-    65535, 65535, 65535, 65535, 163, 138, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    63, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 41, 65535, 65535, 65535, 109, 94, 65535,
-    65535, 65535, 65535, 65535, 65535, 33, 65535, 65535, 65535, 65535, 65535, 65535, 35, 116, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 48, 65535, 65535, 100, 65535,
+    65535, 65535, 65535, 65535, 65535, 31, 65535, 65535, 65535, 65535, 65535, 87, 65535, 65535, 65535, 65535,
+    65535, 65535, 112, 65535, 65535, 65535, 65535, 141, 65535, 65535, 65535, 65535, 65535, 65535, 3, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 94, 65535, 113, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 82, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 135, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    83, 65535, 65535, 24, 65535, 65535, 65535, 20, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 163, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 93, 42, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    37, 65535, 65535, 64, 84, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 4, 65535, 65535, 65535,
+    65535, 107, 65535, 65535, 65535, 65535, 65535, 65535, 75, 65535, 65535, 61, 65535, 65535, 136, 147,
+    109, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 105, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    89, 65535, 65535, 65535, 65535, 65535, 65535, 7, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 92, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 76, 65535, 58, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 161, 65535, 65535, 65535, 65535, 117, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 68, 65535, 65535, 165, 52, 65535, 65535,
+    65535, 65535, 65535, 65535, 164, 139, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    63, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 41, 65535, 65535, 65535, 110, 95, 148,
+    65535, 65535, 65535, 65535, 65535, 33, 65535, 65535, 65535, 65535, 65535, 65535, 35, 65535, 65535, 65535,
+    65535, 81, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 119, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 23, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 62, 65535, 65535, 65535, 65535, 65535, 142, 65535, 65535, 65535, 65535,
-    65535, 65535, 107, 1, 65535, 65535, 80, 76, 5, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 102, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 80, 65535, 62, 65535, 65535, 65535, 65535, 65535, 143, 65535, 65535, 65535, 65535,
+    65535, 65535, 108, 1, 65535, 65535, 65535, 77, 5, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 22, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 47, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 85, 40, 65535, 65535, 65535, 65535, 65535, 65535, 11, 65535, 28,
-    65535, 65535, 161, 65535, 65535, 65535, 65535, 65535, 128, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 70, 65535, 65535, 34, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 105, 19, 148, 65535, 6, 65535,
-    65535, 65535, 65535, 65535, 65535, 38, 96, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    73, 114, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 171, 65535, 83, 65535, 130, 65535, 65535,
-    100, 65535, 65535, 15, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 95, 65535, 65535, 65535,
-    84, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 36, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 86, 40, 65535, 65535, 65535, 88, 65535, 65535, 11, 65535, 28,
+    65535, 65535, 162, 65535, 65535, 65535, 65535, 65535, 129, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 71, 65535, 65535, 34, 91, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 106, 19, 149, 65535, 6, 65535,
+    65535, 65535, 65535, 65535, 65535, 38, 97, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    74, 115, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 172, 65535, 65535, 65535, 131, 65535, 65535,
+    65535, 65535, 65535, 15, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 96, 65535, 65535, 65535,
+    85, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 36, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 146, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 13, 30, 55, 57, 132, 65535, 65535, 65535,
-    65535, 65535, 65535, 103, 65535, 87, 65535, 65535, 65535, 65535, 65535, 65535, 154, 152, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 121, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 8, 117, 10, 65535, 17, 81, 65535, 65535, 14, 98,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 13, 30, 55, 57, 133, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 155, 153, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 122, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 8, 103, 10, 65535, 17, 65535, 65535, 65535, 14, 99,
     29, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 165, 65535, 65535, 65535, 65535, 65535, 159, 65535, 65535, 65535, 65535, 65535,
-    133, 65535, 65535, 65535, 65535, 69, 65535, 65535, 65535, 67, 65535, 65535, 169, 149, 65535, 65535,
-    65535, 65535, 65535, 65535, 21, 123, 65535, 65535, 65535, 65535, 65535, 65535, 156, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 110, 65535, 46, 125, 65535,
-    65535, 139, 65535, 65535, 65535, 65535, 12, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    79, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 90, 65535,
+    65535, 65535, 65535, 65535, 166, 65535, 65535, 65535, 65535, 65535, 160, 65535, 65535, 65535, 65535, 65535,
+    134, 65535, 65535, 65535, 65535, 69, 65535, 65535, 65535, 67, 65535, 65535, 170, 150, 65535, 79,
+    65535, 65535, 118, 65535, 21, 124, 65535, 65535, 65535, 65535, 65535, 65535, 157, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 78, 65535, 65535, 65535, 120, 65535, 111, 65535, 46, 126, 65535,
+    65535, 140, 65535, 65535, 65535, 65535, 12, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 101, 65535, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 53, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 71, 60, 65535, 65535, 65535, 65535, 166, 65535, 115, 145, 155, 72, 153,
-    168, 65535, 65535, 65535, 65535, 65535, 65535, 126, 65535, 65535, 65535, 32, 65535, 26, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 25, 66, 141, 65535, 65535, 65535, 137, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 147, 65535, 150, 157, 65535, 65535, 65535, 65535, 136, 65535, 65535, 65535,
-    65535, 39, 65535, 65535, 65535, 65535, 65535, 65535, 43, 65535, 119, 65535, 65535, 65535, 170, 2,
-    9, 122, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 102, 65535, 65535, 65535,
-    65535, 65535, 56, 50, 65535, 129, 65535, 65535, 65535, 65535, 65535, 143, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 54, 65535, 127, 65535, 65535,
-    65535, 16, 65535, 65535, 65535, 65535, 18, 65535, 65535, 45, 65535, 65535, 97, 65535, 158, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 82, 124, 167,
-    65535, 151, 65535, 65535, 65, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 92, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 59, 49, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 27, 65535, 65535, 51, 65535, 65535, 65535, 65535, 65535, 131, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 72, 60, 65535, 65535, 65535, 65535, 145, 167, 156, 65535, 169, 73, 70,
+    154, 65535, 65535, 65535, 65535, 65535, 65535, 127, 65535, 65535, 65535, 32, 65535, 26, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 25, 66, 142, 65535, 65535, 65535, 138, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 151, 158, 65535, 65535, 65535, 65535, 137, 65535, 65535, 65535,
+    65535, 39, 65535, 65535, 65535, 65535, 65535, 65535, 43, 65535, 65535, 65535, 65535, 65535, 171, 2,
+    9, 123, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 56, 50, 65535, 130, 65535, 65535, 65535, 65535, 65535, 144, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 54, 65535, 104, 128, 65535,
+    65535, 16, 65535, 65535, 65535, 65535, 18, 65535, 65535, 45, 116, 65535, 98, 65535, 159, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 125, 168,
+    65535, 152, 65535, 65535, 65, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 59, 49, 65535, 65535, 65535, 90, 65535, 65535,
+    65535, 27, 65535, 65535, 51, 65535, 65535, 65535, 65535, 65535, 132, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 0, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 113, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 114, 121, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
 ];

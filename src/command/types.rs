@@ -141,6 +141,8 @@ pub enum Command<'a> {
     Getrange(Getrange<'a>),
     /// GETSET: Stores a string and answers what was there.
     Getset(Getset<'a>),
+    /// GOBLIN.RING: Makes a ring whose other end is this Unix socket.
+    GoblinRing(GoblinRing),
     /// HELLO: Picks the reply protocol, and may log in and name.
     Hello(Hello<'a>),
     /// INCR: Adds one to the integer stored at a key.
@@ -410,6 +412,7 @@ impl<'a> Command<'a> {
             CommandId::GETEX => Command::Getex(Getex::parse(args)?),
             CommandId::GETRANGE => Command::Getrange(Getrange::parse(args)?),
             CommandId::GETSET => Command::Getset(Getset::parse(args)?),
+            CommandId::GOBLIN_RING => Command::GoblinRing(GoblinRing::parse(args)?),
             CommandId::HELLO => Command::Hello(Hello::parse(args)?),
             CommandId::INCR => Command::Incr(Incr::parse(args)?),
             CommandId::INCRBY => Command::Incrby(Incrby::parse(args)?),
@@ -1421,6 +1424,21 @@ impl<'a> Getset<'a> {
         let key = words.word()?;
         let value = words.word()?;
         Ok(Getset { key, value })
+    }
+}
+
+/// GOBLIN.RING: Makes a ring whose other end is this Unix socket.
+#[derive(Debug, Clone, Copy)]
+pub struct GoblinRing {
+    /// What the words from here on say.
+    pub wish: RingWish,
+}
+
+impl GoblinRing {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "goblin.ring");
+        let wish = RingWish::parse(words.rest())?;
+        Ok(GoblinRing { wish })
     }
 }
 

@@ -138,6 +138,18 @@ impl Caller {
         }
     }
 
+    /// Another connection of the same client: with its user, database and names.
+    pub fn begin_like(&self, id: ClientId, subscriber: SubscriberId) -> Self {
+        let mut other = Caller { local: self.local, db: self.db, ..Caller::new(id, subscriber) };
+        other.authenticated = self.authenticated;
+        if let Some(extras) = &self.extras {
+            let Extras { name, lib_name, lib_version, .. } = &**extras;
+            let (name, lib_name, lib_version) = (name.clone(), lib_name.clone(), lib_version.clone());
+            other.extras = Some(Box::new(Extras { name, lib_name, lib_version, ..Extras::default() }));
+        }
+        other
+    }
+
     /// The rarely set part, made when it is first needed.
     pub fn extras_mut(&mut self) -> &mut Extras {
         self.extras.get_or_insert_default()

@@ -249,7 +249,7 @@ fn line(facts: &ClientFacts) -> String {
         facts.outbox_bytes,
         facts.total_bytes,
     );
-    let _ = writeln!(
+    let _ = write!(
         line,
         "events={} cmd={} user={} redir=-1 resp={} lib-name={} lib-ver={} io-thread=0 tot-net-in={} tot-net-out={} \
          tot-cmds={}",
@@ -263,6 +263,10 @@ fn line(facts: &ClientFacts) -> String {
         facts.net_out,
         facts.commands,
     );
+    if let Some(socket) = facts.ring_of {
+        let _ = write!(line, " ring-of={}", socket.0);
+    }
+    line.push('\n');
     line
 }
 

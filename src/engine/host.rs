@@ -4,7 +4,7 @@
 //! use a plain struct.
 
 use crate::command::Spec;
-use crate::reply::{CommandError, Push};
+use crate::reply::{CommandError, Push, RingRefusal};
 
 use super::settings::EngineSettings;
 
@@ -95,6 +95,13 @@ pub trait Host {
     /// Shows a command of the caller's session to every session that watches: its database, and its words quoted.
     fn show_command(&mut self, db: u16, words: &[u8]);
 
+    /// Makes a ring of at least so many bytes each way for the caller, in a file or without a name. From then on only
+    /// wake-ups pass over the caller's own connection, and the two sessions end together.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn make_ring(&mut self, bytes: u64, has_path: bool) -> Result<MadeRing, RingRefusal>;
+
     /// What the allocator tells about itself, for its own experts.
     fn allocator_report(&self) -> String;
 
@@ -103,6 +110,19 @@ pub trait Host {
     /// # Errors
     /// The refusal to answer.
     fn ask(&mut self, request: ProcessRequest) -> Result<(), CommandError>;
+}
+
+/// A ring that was made on demand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeRing {
+    /// Bytes each way.
+    pub bytes: u64,
+    /// Version of its header.
+    pub layout: u32,
+    /// The session over it.
+    pub id: ClientId,
+    /// Its file, if it has one.
+    pub path: Option<Vec<u8>>,
 }
 
 /// What only the process can do.
@@ -217,6 +237,8 @@ pub struct ClientFacts {
     pub closing: bool,
     /// Connected over a Unix socket.
     pub unix: bool,
+    /// The connection over which this one's ring was asked for.
+    pub ring_of: Option<ClientId>,
     /// A transaction whose watched keys changed.
     pub dirty: bool,
     /// Held back by CLIENT PAUSE.
@@ -320,6 +342,10 @@ pub struct Facts {
     pub inbox_limit_cuts: u64,
     /// Sessions over rings that ended for what the peer had written there.
     pub corrupt_rings: u64,
+    /// Rings on demand, now.
+    pub demanded_rings: usize,
+    /// Their bytes.
+    pub demanded_bytes: u64,
     /// Sessions cut for an outbox past its limit.
     pub outbox_limit_cuts: u64,
     /// Messages those sessions had not received.

@@ -221,6 +221,8 @@ impl Engine {
         zeros(text, &["io_threaded_total_prefetch_batches", "io_threaded_total_prefetch_entries"]);
         field(text, "client_query_buffer_limit_disconnections", facts.inbox_limit_cuts);
         field(text, "goblin_corrupt_rings", facts.corrupt_rings);
+        field(text, "goblin_rings_on_demand", facts.demanded_rings);
+        field(text, "goblin_rings_on_demand_bytes", facts.demanded_bytes);
         field(text, "client_output_buffer_limit_disconnections", facts.outbox_limit_cuts);
         field(text, "eventloop_cycles", facts.rounds);
         field(text, "instantaneous_eventloop_cycles_per_sec", facts.rounds_per_sec);

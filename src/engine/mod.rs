@@ -37,6 +37,7 @@ mod monitor;
 mod moves;
 mod pubsub;
 mod ranges;
+mod rings;
 mod secrets;
 mod segments;
 mod set;
@@ -52,7 +53,7 @@ mod work;
 
 pub use caller::{Caller, Extras, ReplyMode, Transaction};
 pub use gate::{Executed, Handled};
-pub use host::{ClientFacts, ClientId, CommandStats, Facts, Host, Now, ProcessRequest, SubscriberId, Taken};
+pub use host::{ClientFacts, ClientId, CommandStats, Facts, Host, MadeRing, Now, ProcessRequest, SubscriberId, Taken};
 pub use info::REDIS_VERSION;
 pub use settings::EngineSettings;
 pub use slow_log::Took;
@@ -266,6 +267,7 @@ impl Engine {
             Command::Getex(getex) => self.getex(turn, getex),
             Command::Getrange(getrange) => self.getrange(turn, getrange),
             Command::Getset(getset) => self.getset(turn, getset),
+            Command::GoblinRing(ring) => self.goblin_ring(turn, ring),
             Command::Hello(hello) => self.hello(turn, hello),
             Command::Incr(incr) => self.incr(turn, incr),
             Command::Incrby(incrby) => self.incrby(turn, incrby),

@@ -8,6 +8,7 @@ use tokio::time::MissedTickBehavior;
 use crate::engine::SubscriberId;
 use crate::limits::{CRON_PERIOD_MS, EXPIRE_KEYS_PER_SLICE, EXPIRE_US_PER_PERIOD};
 
+use super::session::State;
 use super::{Clock, Inner, Shared, log};
 
 /// A second: between two looks whether rings are still at their paths.
@@ -81,10 +82,11 @@ impl Inner {
             if session.outbox.bytes() > 0 {
                 pending.push((session.subscriber, session.outbox.bytes()));
             }
-            // As Redis: subscribers and monitors are idle by nature.
+            // As Redis: subscribers and monitors are idle by nature, and the socket of a ring lives as long as the ring.
             if timeout_ms > 0
                 && !session.subscribed
                 && !session.monitor
+                && session.state != State::Lifeline
                 && now_ms.saturating_sub(session.active_ms) > timeout_ms
             {
                 idle.push(session.subscriber);

@@ -17,6 +17,7 @@ use crate::transport::{Link, Peer, RingDoor, Stream, TcpDoor, UnixDoor};
 
 use super::config::socket_folder::prepare;
 use super::config::{Config, Place};
+use super::demand::clear_folder;
 use super::rings::{Rings, answer};
 use super::serve::serve;
 use super::session::{Session, State};
@@ -54,6 +55,7 @@ pub(super) fn open(config: &Config) -> Result<Doors, Error> {
         let opened = UnixDoor::listen(&unix.path, unix.mode, backlog);
         doors.unix = Some(opened.map_err(|error| Error::listen(unix.path.display(), error))?);
     }
+    clear_folder(config.settings.ring_dir())?;
     for ring in config.settings.rings() {
         let opened = RingDoor::open(&ring.path, ring.capacity, config.settings.ring_mode());
         doors.rings.push(opened.map_err(|error| Error::caused(Exit::Unreachable, "", error))?);
@@ -154,7 +156,7 @@ fn admit(shared: &Rc<Shared>, stream: Stream, peer: Peer) {
 
 impl Shared {
     /// Makes a session of a connection, unless limits forbid it: then the peer is told why.
-    pub(super) fn admit(&self, link: Link, peer: Peer) -> Option<(SubscriberId, ClientId)> {
+    pub(super) fn admit(&self, mut link: Link, peer: Peer) -> Option<(SubscriberId, ClientId)> {
         self.count_activity();
         let inner = &mut *self.inner.borrow_mut();
         inner.begin_round();
@@ -166,15 +168,22 @@ impl Shared {
             let _ = link.try_write(&[IoSlice::new(&line)]);
             return None;
         }
-        inner.table.stats.connections += 1;
         let id = inner.table.next_client_id();
-        let now_ms = inner.table.now.unix_us / 1000;
-        let undecided = !matches!(peer, Peer::Tcp { .. }) || inner.table.settings.sbe();
-        let place = inner.table.sessions.vacant_entry();
+        Some((inner.open_session(id, link, peer), id))
+    }
+}
+
+impl Inner {
+    /// Makes a session of a connection.
+    pub(super) fn open_session(&mut self, id: ClientId, link: Link, peer: Peer) -> SubscriberId {
+        self.table.stats.connections += 1;
+        let now_ms = self.table.now.unix_us / 1000;
+        let undecided = !matches!(peer, Peer::Tcp { .. }) || self.table.settings.sbe();
+        let place = self.table.sessions.vacant_entry();
         let subscriber = SubscriberId(place.key() as u32);
         let mut caller = Caller::new(id, subscriber);
         caller.local = peer.is_local();
-        caller.authenticated = !inner.engine.requires_password();
+        caller.authenticated = !self.engine.requires_password();
         let peer = Box::new(peer);
         log::verbose(format_args!("client id={} addr={} connected", id.0, peer.addr()));
         place.insert(Session {
@@ -204,14 +213,14 @@ impl Shared {
             net_out: 0,
             commands: 0,
             dropped: 0,
+            partner: None,
         });
-        Some((subscriber, id))
+        subscriber
     }
-}
 
-impl Inner {
     fn may_connect(&self, peer: &Peer) -> Result<(), CommandError> {
-        if self.table.sessions.len() >= self.table.settings.maxclients() {
+        // A ring on demand and its socket are one client.
+        if self.table.sessions.len() - self.table.demanded.rings >= self.table.settings.maxclients() {
             return Err(CommandError::TooManyClients);
         }
         // Without a password only this machine is let in, wherever the listener is bound.

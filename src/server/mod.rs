@@ -7,6 +7,7 @@
 
 pub mod config;
 mod cron;
+mod demand;
 mod dialect;
 mod durations;
 mod files;

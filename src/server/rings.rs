@@ -1,5 +1,7 @@
 //! Rings: looked at for requests, and for room to write what their sessions have to send.
 //!
+//! Those with a path of their own are served as long as the server lives; a ring on demand goes with its session.
+//!
 //! A ring is memory, and memory wakes nobody: it is looked at. Rings on which something came a moment ago are hot and
 //! looked at in each pass, in their order; of the others one in turn, because each costs lines of the processor's cache
 //! whose headers all share a few sets.
@@ -13,6 +15,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use slab::Slab;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -36,6 +39,9 @@ const LOOK_WHILE_FREE: Duration = Duration::from_millis(20);
 /// How often the log is told of one ring that is corrupt, at most.
 const TELL_CORRUPT: Duration = Duration::from_secs(1);
 
+/// Places passed over in search of a ring that is to be looked at.
+const PLACES_PASSED_MAX: usize = 4;
+
 /// A ring and who has taken it.
 struct Ring {
     door: RingDoor,
@@ -48,28 +54,72 @@ struct Ring {
     active: Instant,
     /// Requests of one record.
     record: Vec<u8>,
-    /// It could not be made anew and is served no more.
+    /// Made for one session, with which it goes.
+    demanded: bool,
+    /// It is served no more.
     gone: bool,
     /// When the log was last told that it is corrupt.
     told: Option<Instant>,
 }
 
+impl Ring {
+    /// One with a session was demanded for it.
+    fn new(door: RingDoor, session: Option<(SubscriberId, ClientId)>) -> Self {
+        let (record, active) = (Vec::new(), Instant::now());
+        let demanded = session.is_some();
+        Ring { door, session, hot: false, came: false, active, record, demanded, gone: false, told: None }
+    }
+}
+
 /// All rings of a server.
 pub(super) struct Rings {
-    rings: Vec<Ring>,
+    /// Those that were not demanded come first, and stay where they are.
+    rings: Slab<Ring>,
     /// Places of the hot ones, in order.
     hot: Vec<usize>,
     /// The place of the other one that is looked at next.
     next: usize,
+    /// Behind the last place that was ever taken.
+    end: usize,
 }
 
 impl Rings {
     pub(super) fn new(doors: Vec<RingDoor>) -> Self {
-        let ring = |door| {
-            let (session, hot, came, active) = (None, false, false, Instant::now());
-            Ring { door, session, hot, came, active, record: Vec::new(), gone: false, told: None }
-        };
-        Rings { rings: doors.into_iter().map(ring).collect(), hot: Vec::new(), next: 0 }
+        let rings: Slab<Ring> = doors.into_iter().map(|door| Ring::new(door, None)).enumerate().collect();
+        Rings { end: rings.len(), rings, hot: Vec::new(), next: 0 }
+    }
+
+    /// Takes a ring on demand and its session; answers its place.
+    pub(super) fn insert(&mut self, door: RingDoor, subscriber: SubscriberId, id: ClientId) -> usize {
+        let place = self.rings.insert(Ring::new(door, Some((subscriber, id))));
+        self.end = self.end.max(place + 1);
+        // Its client is about to ask.
+        self.heat(place);
+        place
+    }
+
+    /// The place of the ring that is looked at next though nothing came over it lately, if it is near.
+    fn turn(&mut self) -> Option<usize> {
+        for _ in 0..PLACES_PASSED_MAX {
+            let place = self.next % self.end;
+            self.next = place + 1;
+            // Whoever was asked to ring does, and nobody else can take its ring.
+            let may_have = |ring: &Ring| !(ring.hot || ring.demanded && ring.door.is_parked());
+            if self.rings.get(place).is_some_and(may_have) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// Gives up the rings on demand of which `is_over` says that their session is.
+    fn forget(&mut self, is_over: impl Fn(SubscriberId, ClientId) -> bool) {
+        self.rings.retain(|_, ring| {
+            let session = ring.session.filter(|(subscriber, id)| !ring.gone && !is_over(*subscriber, *id));
+            !ring.demanded || session.is_some()
+        });
+        let rings = &self.rings;
+        self.hot.retain(|place| rings.contains(*place));
     }
 
     /// Whether there is anything to look at.
@@ -82,11 +132,12 @@ impl Rings {
         *self = Rings::new(Vec::new());
     }
 
-    /// Asks all clients to ring that can, and tells how long the rings may be left alone; for ever when there are none.
-    /// `idle` tells whether a session has nothing under way but waits for its client.
+    /// Asks all clients to ring that can, and tells how long the rings may be left alone; for ever when none must be
+    /// looked at. `idle` tells whether a session has nothing under way but waits for its client.
     fn park(&mut self, now: Instant, idle: impl Fn(SubscriberId) -> bool) -> Option<Duration> {
-        let mut rest = (!self.rings.is_empty()).then_some(LOOK_WHILE_FREE);
-        for ring in &mut self.rings {
+        // Those on demand cannot be taken by somebody else.
+        let mut rest = self.rings.iter().any(|(_, ring)| !ring.demanded).then_some(LOOK_WHILE_FREE);
+        for (_, ring) in &mut self.rings {
             let Some((subscriber, _)) = ring.session else { continue };
             if !(idle(subscriber) && ring.door.park()) {
                 let silent = now.duration_since(ring.active);
@@ -99,7 +150,7 @@ impl Rings {
 
     /// What the clients ring, each with the place of its ring.
     pub(super) fn bells(&self) -> Vec<(usize, Rc<Bell>)> {
-        self.rings.iter().map(|ring| Rc::clone(ring.door.bell())).enumerate().collect()
+        self.rings.iter().map(|(place, ring)| (place, Rc::clone(ring.door.bell()))).collect()
     }
 
     /// Whether something came on one a moment ago.
@@ -120,7 +171,8 @@ impl Rings {
         });
     }
 
-    fn heat(&mut self, place: usize) {
+    /// Something has come over a ring, or is about to.
+    pub(super) fn heat(&mut self, place: usize) {
         let Some(ring) = self.rings.get_mut(place) else { return };
         ring.came = true;
         ring.door.unpark();
@@ -165,7 +217,9 @@ impl Shared {
     /// Before a sleep: how long rings may be left alone, for ever when there is none that must be looked at.
     pub(super) fn leave_rings(&self) -> Option<Duration> {
         let inner = self.inner.borrow();
-        self.rings.borrow_mut().park(Instant::now(), |subscriber| inner.table.waits_for_its_peer(subscriber))
+        let rings = &mut *self.rings.borrow_mut();
+        rings.forget(|subscriber, id| !inner.table.has(subscriber, id));
+        rings.park(Instant::now(), |subscriber| inner.table.waits_for_its_peer(subscriber))
     }
 
     /// One pass over the rings; true when something came over one of them.
@@ -185,9 +239,8 @@ impl Shared {
         if rings.hot.len() == rings.rings.len() {
             return came;
         }
-        let place = rings.next % rings.rings.len();
-        rings.next = place + 1;
-        if !rings.rings[place].hot && self.visit_ring(&mut rings.rings[place]) {
+        let Some(place) = rings.turn() else { return came };
+        if self.visit_ring(&mut rings.rings[place]) {
             rings.heat(place);
             came = true;
         }
@@ -198,7 +251,8 @@ impl Shared {
     pub(super) fn look_at_all_rings(&self) -> bool {
         let rings = &mut *self.rings.borrow_mut();
         let mut came = false;
-        for place in 0..rings.rings.len() {
+        let places: Vec<usize> = rings.rings.iter().map(|(place, _)| place).collect();
+        for place in places {
             if self.visit_ring(&mut rings.rings[place]) {
                 rings.heat(place);
                 came = true;
@@ -216,6 +270,11 @@ impl Shared {
             self.give_up(ring);
             return true;
         }
+        if knocks && ring.demanded {
+            self.tell_corrupt(ring, Corrupt::Epoch(ring.door.asked_for()));
+            self.end_session(ring);
+            return true;
+        }
         if knocks {
             self.welcome(ring);
             return true;
@@ -230,7 +289,7 @@ impl Shared {
                 ring.session = None;
                 true
             }
-            Readiness::Waits => false,
+            Readiness::Waits | Readiness::Wakes => false,
             Readiness::More => {
                 self.turn_again(subscriber);
                 true
@@ -278,9 +337,7 @@ impl Shared {
 
     /// Begins a session for the client that asks; whoever had the ring before is gone.
     fn welcome(&self, ring: &mut Ring) {
-        if let Some((subscriber, id)) = ring.session.take() {
-            self.remove(subscriber, id);
-        }
+        self.end_session(ring);
         let link = ring.door.begin();
         let peer = Peer::Ring { path: Rc::clone(ring.door.path()) };
         ring.session = self.admit(Link::Ring(link), peer);
@@ -290,10 +347,18 @@ impl Shared {
     /// Ends the session over a ring whose file was cut short, and makes the ring anew.
     fn give_up(&self, ring: &mut Ring) {
         self.tell_corrupt(ring, Corrupt::Lost);
+        self.end_session(ring);
+        if ring.demanded {
+            ring.gone = true;
+        } else {
+            renew(ring);
+        }
+    }
+
+    fn end_session(&self, ring: &mut Ring) {
         if let Some((subscriber, id)) = ring.session.take() {
             self.remove(subscriber, id);
         }
-        renew(ring);
     }
 
     /// Counts a ring that is corrupt, and logs it once a second at most: a peer can make it so again and again.
@@ -314,9 +379,11 @@ impl Shared {
 
     /// Makes rings anew that nobody has taken and nobody can find any more. Some system calls for each ring.
     pub(super) fn restore_rings(&self) {
-        let rings = &mut self.rings.borrow_mut().rings;
-        let lonely = |ring: &&mut Ring| !ring.gone && ring.session.is_none() && !ring.door.is_in_place();
-        for ring in rings.iter_mut().filter(lonely) {
+        let rings = &mut *self.rings.borrow_mut();
+        rings.forget(|subscriber, id| !self.inner.borrow().table.has(subscriber, id));
+        let lonely =
+            |ring: &&mut Ring| !ring.demanded && !ring.gone && ring.session.is_none() && !ring.door.is_in_place();
+        for ring in rings.rings.iter_mut().map(|(_, ring)| ring).filter(lonely) {
             log::warning(format_args!("ring {}: its file was removed or replaced", ring.door.path().display()));
             renew(ring);
         }

@@ -132,6 +132,9 @@ impl Inner {
 
     /// Sends for every session with fresh output, removes those that end, and does what commands asked of the process.
     pub(super) fn finish_round(&mut self, shared: &Shared) {
+        if !self.table.new_rings.is_empty() {
+            self.open_new_rings(shared);
+        }
         let mut fresh = std::mem::take(&mut self.table.fresh);
         for subscriber in fresh.drain(..) {
             self.flush(subscriber);
@@ -180,6 +183,9 @@ impl Inner {
         }
         if let Some(mut caller) = session.caller.take() {
             self.engine.disconnect(&mut caller);
+        }
+        if let Some(partner) = session.partner {
+            self.table.part(partner, session.peer.is_ring());
         }
         session.waker.iter().for_each(std::task::Waker::wake_by_ref);
         log::verbose(format_args!("client id={} addr={} closed", session.id.0, session.peer.addr()));

@@ -55,6 +55,17 @@ fn step(shared: &Shared, subscriber: SubscriberId, id: ClientId, context: &mut C
                 return Poll::Ready(Next::Yield);
             }
             Readiness::Sends => return Poll::Ready(Next::Yield),
+            Readiness::Wakes => {
+                let scratch = &mut *shared.scratch.borrow_mut();
+                match ready!(shared.poll_read(subscriber, context, scratch)) {
+                    Ok(count) if count > 0 => {
+                        shared.rung(subscriber);
+                        return Poll::Ready(Next::Yield);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    _ => return Poll::Ready(Next::End),
+                }
+            }
             Readiness::Reads => {}
         }
         let scratch = &mut *shared.scratch.borrow_mut();
@@ -87,6 +98,8 @@ pub(super) enum Readiness {
     Tells,
     /// Send more, once others had their turn.
     Sends,
+    /// Read from its peer what is no request but wakes.
+    Wakes,
     /// Nothing until it is woken.
     Waits,
     /// It has ended.
@@ -153,6 +166,7 @@ impl Table {
             _ if sending.is_err() => Readiness::Over,
             _ if matches!(sending, Ok(Flushed::Enough)) => Readiness::Sends,
             State::Doomed => Readiness::Over,
+            State::Lifeline => Readiness::Wakes,
             State::Draining if session.outbox.is_empty() => Readiness::Over,
             State::Draining | State::Paused => Readiness::Waits,
             State::Open if session.outbox.bytes() >= OUTBOX_PAUSE_BYTES => Readiness::Waits,

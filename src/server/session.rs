@@ -14,6 +14,7 @@ use crate::protocol::resp::reply::Streamed;
 use crate::protocol::sbe::{self, Form};
 use crate::transport::{Link, Peer};
 
+use super::demand::Partner;
 use super::outbox::{Flushed, Outbox};
 
 /// One connection.
@@ -57,6 +58,8 @@ pub(super) struct Session {
     pub(super) commands: u64,
     /// Pushes lost because this session could not take them.
     pub(super) dropped: u64,
+    /// The other session of a ring on demand: over the ring, or over the socket.
+    pub(super) partner: Option<Partner>,
 }
 
 /// A reply that is told piece by piece.
@@ -90,6 +93,8 @@ pub(super) enum State {
     Paused,
     /// No more requests are read; it ends when its outbox is sent.
     Draining,
+    /// Its connection is the other end of a ring on demand: what comes over it only wakes.
+    Lifeline,
     /// It ends now; unsent output is lost.
     Doomed,
 }
@@ -189,7 +194,7 @@ impl Session {
     /// The connection is gone: doom the session.
     pub(super) fn flush(&mut self) -> io::Result<Flushed> {
         let before = self.outbox.bytes();
-        let link = &self.link;
+        let link = &mut self.link;
         let flushed = self.outbox.flush(|slices| link.try_write(slices));
         self.net_out += (before - self.outbox.bytes()) as u64;
         if self.unsent_bytes() == 0 {
@@ -221,6 +226,7 @@ impl Session {
             closing: matches!(self.state, State::Draining | State::Doomed),
             paused: self.state == State::Paused,
             unix: self.peer.is_unix(),
+            ring_of: self.partner.as_ref().filter(|_| self.peer.is_ring()).map(|partner| partner.id),
             dropped: self.dropped,
             ..ClientFacts::default()
         };

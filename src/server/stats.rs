@@ -253,6 +253,8 @@ impl Stats {
             writes: self.writes,
             inbox_limit_cuts: self.inbox_limit_cuts,
             corrupt_rings: self.corrupt_rings,
+            demanded_rings: table.demanded.rings,
+            demanded_bytes: table.demanded.bytes,
             outbox_limit_cuts: self.outbox_limit_cuts,
             dropped_messages: self.dropped_messages,
             dropped_bytes: self.dropped_bytes,

@@ -8,14 +8,15 @@ use slab::Slab;
 
 use crate::command::Spec;
 use crate::engine::{Caller, ClientFacts, ClientId, CommandStats, EngineSettings, Facts, Host, Now, ProcessRequest};
-use crate::engine::{SubscriberId, Taken};
+use crate::engine::{MadeRing, SubscriberId, Taken};
 use crate::limits::{BUFFER_POOL_MAX, FRAME_SHARED_BYTES, OUTBOX_BUFFER_BYTES};
 use crate::protocol::resp::Output;
 use crate::protocol::resp::reply::push as push_frame;
 use crate::protocol::sbe;
-use crate::reply::{CommandError, Push};
+use crate::reply::{CommandError, Push, RingRefusal};
 
 use super::config::rewrite;
+use super::demand::{Demanded, NewRing};
 use super::log;
 use super::meter::may_measure_together;
 use super::outbox::Outbox;
@@ -35,6 +36,9 @@ pub(super) struct Table {
     pub(super) fresh: Vec<SubscriberId>,
     /// Sessions to be removed.
     pub(super) doomed: Vec<SubscriberId>,
+    /// Rings that commands have made, served from the end of the turn on.
+    pub(super) new_rings: Vec<NewRing>,
+    pub(super) demanded: Demanded,
     /// Pushes for the session whose turn runs; they go after its reply.
     pub(super) own: Outbox,
     pub(super) now: Now,
@@ -108,6 +112,8 @@ impl Table {
             asked: Vec::new(),
             fresh: Vec::new(),
             doomed: Vec::new(),
+            new_rings: Vec::new(),
+            demanded: Demanded::default(),
             own: Outbox::default(),
             now: Now::default(),
             running: None,
@@ -144,6 +150,11 @@ impl Table {
         self.sessions.get_mut(subscriber.0 as usize).filter(|session| session.id == id)
     }
 
+    /// Whether there is such a session.
+    pub(super) fn has(&self, subscriber: SubscriberId, id: ClientId) -> bool {
+        self.sessions.get(subscriber.0 as usize).is_some_and(|session| session.id == id)
+    }
+
     /// Whether a session has nothing under way and nothing to send.
     pub(super) fn waits_for_its_peer(&self, subscriber: SubscriberId) -> bool {
         let idle = |session: &Session| {
@@ -176,6 +187,11 @@ impl Table {
             true => self.reclaim_buffer(subscriber),
             false => self.mark_fresh(subscriber),
         }
+    }
+
+    /// The session whose turn runs.
+    pub(super) fn running(&self) -> Option<SubscriberId> {
+        self.running.as_ref().map(|running| running.subscriber)
     }
 
     /// Tells which command of the running session is executed next.
@@ -473,7 +489,7 @@ impl Host for Table {
     }
 
     fn set_monitor(&mut self, on: bool) {
-        let Some(subscriber) = self.running.as_ref().map(|running| running.subscriber) else { return };
+        let Some(subscriber) = self.running() else { return };
         self.forget_monitor(subscriber);
         if on {
             self.monitors.push(subscriber);
@@ -488,6 +504,10 @@ impl Host for Table {
         for monitor in self.monitors.clone() {
             self.show_line(monitor, &line);
         }
+    }
+
+    fn make_ring(&mut self, bytes: u64, has_path: bool) -> Result<MadeRing, RingRefusal> {
+        self.demand_ring(bytes, has_path)
     }
 
     fn allocator_report(&self) -> String {

@@ -246,7 +246,7 @@ impl Run<'_> {
         }
         self.run(&request);
         self.commands += 1;
-        if self.caller.closing || self.is_doomed() {
+        if self.caller.closing || self.is_over() {
             return Some(Stop::Ends);
         }
         if self.telling.is_some() || self.working.is_some() {
@@ -436,8 +436,10 @@ impl Run<'_> {
         self.caller.closing |= !stays;
     }
 
-    fn is_doomed(&self) -> bool {
-        self.table.sessions.get(self.subscriber.0 as usize).is_none_or(|session| session.state == State::Doomed)
+    /// Whether nothing more of this session is executed.
+    fn is_over(&self) -> bool {
+        let is_over = |state| matches!(state, State::Doomed | State::Lifeline);
+        self.table.sessions.get(self.subscriber.0 as usize).is_none_or(|session| is_over(session.state))
     }
 
     fn is_paused(&self, request: &Request<'_>) -> bool {

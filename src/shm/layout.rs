@@ -191,6 +191,8 @@ pub enum Corrupt {
         /// Bytes from its start to the end of the ring.
         to_end: u64,
     },
+    /// A session that nobody may ask for.
+    Epoch(u64),
     /// Its file was cut short.
     Lost,
 }
@@ -204,6 +206,7 @@ impl fmt::Display for Corrupt {
             Corrupt::Record { len, flag, waiting, to_end } => {
                 write!(f, "a record of {len} bytes, flag {flag}, with {waiting} published and {to_end} to the end")
             }
+            Corrupt::Epoch(epoch) => write!(f, "session {epoch} was asked for, and the ring has one session only"),
             Corrupt::Lost => write!(f, "its file was cut short"),
         }
     }

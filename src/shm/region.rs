@@ -4,12 +4,14 @@
 //! named. A ring that a living server holds is never replaced; one that nobody holds any more is.
 //! Invariant: the server holds a lock on its file for as long as it lives, which the kernel ends with the process.
 //! Invariant: a server removes the file it made, and no other that has come in its place.
+//! Invariant: a ring without a path is sealed before anybody else can have it: nobody can change its length.
 //!
 //! Deliberately unknown here: what is in the rings.
 
 use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,12 +19,16 @@ use std::sync::atomic::AtomicU64;
 
 use memmap2::{MmapOptions, MmapRaw};
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg, OFlag, posix_fallocate};
+use nix::fcntl::{FcntlArg, Flock, FlockArg, OFlag, SealFlag, fcntl, posix_fallocate};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::statvfs::fstatvfs;
 
 use super::fault::Watch;
 use super::layout::{self, Corrupt, Geometry, Unfit, at};
 use super::ring::{Consumer, Lane, Producer, Word};
+
+/// What a ring without a path is called.
+const NO_PATH: &str = "in memory";
 
 /// How often a path is looked at again because somebody else was faster.
 const RACES_MAX: usize = 100;
@@ -92,6 +98,31 @@ impl Region {
         filled
     }
 
+    /// Makes a ring of `capacity` bytes each way that has no path: who is given [`Region::descriptor`] can open it.
+    ///
+    /// # Errors
+    /// [`RingError`]: there is no room, or the system refuses.
+    pub fn anonymous(capacity: u64) -> Result<Self, RingError> {
+        let path = Path::new(NO_PATH);
+        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+        let memory = memfd_create(NO_PATH, flags).map_err(|errno| failed(path, "make its memory")(errno.into()))?;
+        let region = Self::fill(path, File::from(memory), capacity, 0o600)?;
+        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+        if let Some(lock) = &region.lock {
+            fcntl(&**lock, FcntlArg::F_ADD_SEALS(seals)).map_err(|errno| failed(path, "seal it")(errno.into()))?;
+        }
+        Ok(region)
+    }
+
+    /// What a client needs to open a ring that this process has made.
+    ///
+    /// # Errors
+    /// There are no more descriptors, or it is not ours.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        let lock = self.lock.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        lock.as_fd().try_clone_to_owned()
+    }
+
     fn fill(path: &Path, file: File, capacity: u64, mode: u32) -> Result<Self, RingError> {
         // What the umask took away, before anybody can know the name.
         file.set_permissions(PermissionsExt::from_mode(mode)).map_err(failed(path, "set the mode of the file"))?;
@@ -115,15 +146,29 @@ impl Region {
     /// [`RingError`]: there is none, or none for us.
     pub fn open(path: &Path) -> Result<Self, RingError> {
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed(path, "open the file"))?;
+        let mut region = Self::read(path, &file)?;
+        region.file = Some(file);
+        Ok(region)
+    }
+
+    /// Opens the ring whose descriptor a server has passed, as a client. [`Region::is_served`] cannot tell of it.
+    ///
+    /// # Errors
+    /// [`RingError`]: it is none for us.
+    pub fn of_descriptor(memory: OwnedFd) -> Result<Self, RingError> {
+        Self::read(Path::new(NO_PATH), &File::from(memory))
+    }
+
+    fn read(path: &Path, file: &File) -> Result<Self, RingError> {
         let metadata = file.metadata().map_err(failed(path, "look at the file"))?;
         if !metadata.is_file() || metadata.len() < page_bytes() {
             return Err(RingError::Unfit(path.to_owned(), Unfit::NoRing));
         }
         let map =
-            MmapOptions::new().len(metadata.len() as usize).map_raw(&file).map_err(failed(path, "map the file"))?;
+            MmapOptions::new().len(metadata.len() as usize).map_raw(file).map_err(failed(path, "map the file"))?;
         let watch = watch(path, &map)?;
         let geometry = Geometry::new(page_bytes(), 0);
-        let mut region = Region { watch, map, geometry, lock: None, file: Some(file), path: None };
+        let mut region = Region { watch, map, geometry, lock: None, file: None, path: None };
         region.geometry =
             Geometry::read(region.words(), metadata.len()).map_err(|unfit| RingError::Unfit(path.to_owned(), unfit))?;
         Ok(region)
@@ -154,6 +199,11 @@ impl Region {
             // At the end there is nobody left to tell.
             let _ = std::fs::remove_file(path);
         }
+    }
+
+    /// Removes the ring at `path` if no living server holds it; true when it was.
+    pub fn remove_dead(path: &Path) -> bool {
+        matches!(held_by_nobody(path), Ok(Held::Free(Some(_)))) && std::fs::remove_file(path).is_ok()
     }
 
     /// The process that made it says it is this one.
@@ -235,6 +285,14 @@ impl Region {
     /// Whether the client sleeps, for [`super::parking`].
     pub fn client_parked(&self) -> &AtomicU64 {
         &self.words()[at::CLIENT_PARKED]
+    }
+
+    /// Begins the first session for a client that need not ask, and that rings bells.
+    pub fn begin_at_once(&self) -> u64 {
+        for word in [at::OWN_EPOCH, at::EPOCH, at::EPOCH_ACK] {
+            self.words()[word].release(1);
+        }
+        1
     }
 
     /// Asks for a session, as a client; answers its number. One that `rings_bells` says so before.

@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -11,6 +11,7 @@ use socket2::Socket;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::passing::send_with;
 #[cfg(target_os = "linux")]
 use super::ring::RingLink;
 
@@ -22,6 +23,8 @@ pub struct Stream {
     /// Away only when the event loop refused it; then it is of no use any more.
     io: Option<AsyncFd<Socket>>,
     watches_output: bool,
+    /// To be passed to the peer beside the next bytes.
+    passes: Option<Box<OwnedFd>>,
 }
 
 /// How a session reaches its peer.
@@ -59,7 +62,7 @@ impl Link {
     ///
     /// # Errors
     /// `WouldBlock` when the peer takes nothing now; anything else ends the connection.
-    pub fn try_write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    pub fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match self {
             Link::Socket(stream) => stream.try_write(slices),
             #[cfg(target_os = "linux")]
@@ -94,6 +97,25 @@ impl Link {
             Link::Socket(stream) => stream.output_done(),
             #[cfg(target_os = "linux")]
             Link::Ring(_) => Ok(()),
+        }
+    }
+
+    /// The same socket once more, for wake-ups; none where there is no socket.
+    ///
+    /// # Errors
+    /// There are no more descriptors.
+    pub fn socket(&self) -> io::Result<Option<Socket>> {
+        match self {
+            Link::Socket(stream) => stream.io()?.get_ref().try_clone().map(Some),
+            #[cfg(target_os = "linux")]
+            Link::Ring(_) => Ok(None),
+        }
+    }
+
+    /// Has the next bytes bring a descriptor along, over a Unix socket.
+    pub fn pass(&mut self, descriptor: OwnedFd) {
+        if let Link::Socket(stream) = self {
+            stream.passes = Some(Box::new(descriptor));
         }
     }
 
@@ -134,7 +156,7 @@ impl Stream {
     pub(super) fn new(socket: Socket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let io = watch(socket, Interest::READABLE)?;
-        Ok(Stream { io: Some(io), watches_output: false })
+        Ok(Stream { io: Some(io), watches_output: false, passes: None })
     }
 
     /// Reads what is there into `buf`; 0 bytes is the end of the stream. Registers the task when nothing is there.
@@ -163,7 +185,12 @@ impl Stream {
     ///
     /// # Errors
     /// `WouldBlock` when the peer takes nothing now; anything else ends the connection.
-    pub fn try_write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    pub fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        if let Some(descriptor) = &self.passes {
+            let written = send_with(self.io()?.get_ref(), slices, descriptor.as_fd())?;
+            self.passes = None;
+            return Ok(written);
+        }
         let mut socket = self.io()?.get_ref();
         match slices {
             [only] => socket.write(only),

@@ -4,6 +4,8 @@
 mod bell;
 #[cfg(feature = "server")]
 mod link;
+#[cfg(target_os = "linux")]
+pub mod passing;
 #[cfg(all(feature = "server", target_os = "linux"))]
 mod ring;
 #[cfg(feature = "server")]

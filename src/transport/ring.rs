@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, IoSlice};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,13 +29,13 @@ pub fn ring_capacity(text: &str) -> Option<u64> {
         _ => return None,
     };
     let bytes = number.parse::<u64>().ok()?.checked_mul(unit).filter(|bytes| (1..=CAPACITY_MAX).contains(bytes))?;
-    Some(bytes.next_power_of_two().max(CAPACITY_MIN))
+    Some(RingDoor::capacity_for(bytes))
 }
 
 /// Bytes of the largest ring each way.
 const CAPACITY_MAX: u64 = 1 << 30;
 
-/// A ring file that this process serves.
+/// A ring that this process serves.
 #[derive(Debug)]
 pub struct RingDoor {
     region: Arc<Region>,
@@ -57,14 +58,55 @@ impl RingDoor {
     /// # Errors
     /// [`RingError`].
     pub fn open(path: &Path, capacity: u64, mode: u32) -> Result<Self, RingError> {
-        let region = Arc::new(Region::create(path, capacity, mode)?);
-        let ends = Ends::of_server(&region).expect("a fresh ring is empty");
-        let epoch = region.acknowledged();
+        let region = Region::create(path, capacity, mode)?;
         let bell = Bell::make(path, mode);
         let bell = bell.map_err(|cause| RingError::System { path: path.to_owned(), doing: "make its bells", cause })?;
+        Ok(Self::of(region, bell, path, mode))
+    }
+
+    /// Makes a ring of `capacity` bytes each way for the one client that rings `bell`: at `path`, where this user alone
+    /// finds it, or without one in memory that has no name. Its first session has begun. `name` is what it is called.
+    ///
+    /// # Errors
+    /// [`RingError`].
+    pub fn demand(path: Option<&Path>, name: &Path, capacity: u64, bell: Bell) -> Result<Self, RingError> {
+        const MODE: u32 = 0o600;
+        let region = match path {
+            Some(path) => Region::create(path, capacity, MODE)?,
+            None => Region::anonymous(capacity)?,
+        };
+        region.begin_at_once();
+        Ok(Self::of(region, bell, name, MODE))
+    }
+
+    fn of(region: Region, bell: Bell, path: &Path, mode: u32) -> Self {
         region.announce_bell();
+        let region = Arc::new(region);
+        let ends = Ends::of_server(&region).expect("a fresh ring is empty");
+        let epoch = region.acknowledged();
         let (ends, bell, path) = (Rc::new(RefCell::new(ends)), Rc::new(bell), Rc::new(path.to_owned()));
-        Ok(RingDoor { region, ends, bell, path, mode, fault: Rc::default(), epoch, parked: false })
+        RingDoor { region, ends, bell, path, mode, fault: Rc::default(), epoch, parked: false }
+    }
+
+    /// Version of the header.
+    pub const LAYOUT: u32 = crate::shm::layout::VERSION;
+
+    /// Bytes each way of a ring that is to have at least `bytes`, at most 1 GiB.
+    pub fn capacity_for(bytes: u64) -> u64 {
+        bytes.next_power_of_two().max(CAPACITY_MIN)
+    }
+
+    /// Removes the ring at `path` if its server is gone; true when it was.
+    pub fn remove_dead(path: &Path) -> bool {
+        Region::remove_dead(path)
+    }
+
+    /// What its client needs to open it where it has no path.
+    ///
+    /// # Errors
+    /// There are no more descriptors.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        self.region.descriptor()
     }
 
     /// Whether the file was cut short under us, so that nobody can be served here before [`RingDoor::renew`]. One load.
@@ -118,6 +160,16 @@ impl RingDoor {
             return false;
         }
         true
+    }
+
+    /// Whether the client was asked to ring, and has not.
+    pub fn is_parked(&self) -> bool {
+        self.parked
+    }
+
+    /// The session that a client asks for.
+    pub fn asked_for(&self) -> u64 {
+        self.region.epoch()
     }
 
     /// Tells the client that it need not ring.

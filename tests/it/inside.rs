@@ -12,12 +12,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use goblin::command::{Args, Request, Spec};
 use goblin::engine::{
-    Caller, ClientFacts, ClientId, CommandStats, Engine, EngineSettings, Executed, Facts, Handled, Host, Now,
+    Caller, ClientFacts, ClientId, CommandStats, Engine, EngineSettings, Executed, Facts, Handled, Host, MadeRing, Now,
     ProcessRequest, SubscriberId, Taken, Took,
 };
 use goblin::protocol::resp::reply::{encode, protocol_error, push};
 use goblin::protocol::resp::{Decoded, Decoder, Limits};
-use goblin::reply::{CommandError, Push, Reply};
+use goblin::reply::{CommandError, Push, Reply, RingRefusal};
 use goblin::server::settings::Settings;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -273,6 +273,10 @@ impl Host for Surroundings {
 
     fn kill(&mut self, _: &mut dyn FnMut(&ClientFacts) -> bool) -> usize {
         0
+    }
+
+    fn make_ring(&mut self, _: u64, _: bool) -> Result<MadeRing, RingRefusal> {
+        Err(RingRefusal::NotUnix)
     }
 
     fn facts(&self) -> Facts {

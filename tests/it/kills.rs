@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use crate::demand;
 use crate::process::Started;
 use crate::protocol::Random;
 use crate::road::{Folder, RingLease};
@@ -44,9 +45,10 @@ pub fn load(place: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Speaks SBE over the ring or the socket at a path.
+/// Speaks SBE over the ring or the socket at a path, or over a ring on demand of such a socket.
 fn connect(path: &Path) -> Connection {
     match path.extension() {
+        Some(extension) if extension == DEMAND => demand::open(&path.with_extension("")).into_sbe(),
         Some(_) => Connection::unix(path).into_sbe(),
         None => Connection::ring(RingLease::unasked(path.to_owned())).into_sbe(),
     }
@@ -74,6 +76,7 @@ fn start_server(folder: &Path) -> Started {
 }
 
 const SOCKET: &str = "server.sock";
+const DEMAND: &str = "ring";
 const RINGS: [&str; 3] = ["ring-0", "ring-1", "ring-2"];
 
 /// What a server has in the folder, and what a killed one leaves there: its rings with their bells, its socket with
@@ -109,8 +112,9 @@ fn whoever_is_killed_under_load_costs_nobody_else() {
     let seed = std::env::var("GOBLIN_FUZZ_SEED").map_or(1, |text| text.parse().expect("a number"));
     let mut random = Random::new(seed);
     let folder = Folder::new();
-    let places: [PathBuf; 3] = [RINGS[0], RINGS[1], SOCKET].map(|name| folder.path().join(name));
-    let bystanders: [PathBuf; 2] = [RINGS[2], SOCKET].map(|name| folder.path().join(name));
+    let demand = format!("{SOCKET}.{DEMAND}");
+    let places: [PathBuf; 4] = [RINGS[0], RINGS[1], SOCKET, &demand].map(|name| folder.path().join(name));
+    let bystanders: [PathBuf; 3] = [RINGS[2], SOCKET, &demand].map(|name| folder.path().join(name));
     let mut server = start_server(folder.path());
     for round in 0..rounds() {
         let mut loads = places.each_ref().map(|place| start_load(place));

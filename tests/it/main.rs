@@ -47,6 +47,7 @@ mod consumers;
 // What the server counts, and what a connection reads about itself.
 mod counters;
 // The same random requests to goblin and to a real Redis.
+mod demand;
 mod differential;
 // The examples of the specs.
 mod examples;
@@ -126,6 +127,7 @@ fn main() -> ExitCode {
     connection::tests(&mut suite);
     consumers::tests(&mut suite);
     counters::tests(&mut suite);
+    demand::tests(&mut suite);
     differential::tests(&mut suite);
     examples::tests(&mut suite);
     introspection::tests(&mut suite);

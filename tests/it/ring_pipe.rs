@@ -1,10 +1,11 @@
 //! A ring as a pipe for bytes, for raw clients. The record format is the library's; what is in the records is not.
 
-use std::io::{Error, ErrorKind, Result};
+use std::io::{Error, ErrorKind, Result, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use goblin::shm::{Ends, Region};
+use goblin::shm::{Ends, Region, parking};
 
 use crate::road::RingLease;
 use crate::wire::WATCHDOG;
@@ -15,8 +16,10 @@ pub struct RingPipe {
     ends: Ends,
     epoch: u64,
     received: Vec<u8>,
+    /// Over which it was asked for.
+    socket: Option<UnixStream>,
     /// Given back last.
-    _lease: RingLease,
+    _lease: Option<RingLease>,
 }
 
 impl RingPipe {
@@ -27,7 +30,35 @@ impl RingPipe {
         let epoch = region.ask_for_session(false);
         wait(|| (region.acknowledged() == epoch).then_some(())).expect("a session");
         let ends = Ends::of_client(&region).expect("a sound ring");
-        RingPipe { region, ends, epoch, received: Vec::new(), _lease: lease }
+        RingPipe { region, ends, epoch, received: Vec::new(), socket: None, _lease: Some(lease) }
+    }
+
+    /// The ring that was asked for over a socket, which wakes the server.
+    pub fn demanded(socket: UnixStream, region: Region) -> RingPipe {
+        let region = Arc::new(region);
+        let epoch = region.acknowledged();
+        let ends = Ends::of_client(&region).expect("a sound ring");
+        RingPipe { region, ends, epoch, received: Vec::new(), socket: Some(socket), _lease: None }
+    }
+
+    /// The memory.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// The socket over which it was asked for.
+    pub fn socket(&self) -> &UnixStream {
+        self.socket.as_ref().expect("a ring on demand")
+    }
+
+    fn publish(&mut self) {
+        self.ends.producer.publish();
+        if let Some(mut socket) = self.socket.as_ref()
+            && parking::sleeps(self.region.server_parked())
+        {
+            // It may be gone, which reading tells.
+            let _ = socket.write(b"!");
+        }
     }
 
     fn receive(&mut self) {
@@ -61,7 +92,7 @@ impl RingPipe {
         let mut claim = self.ends.producer.claim(count).expect("a sound ring").expect("room");
         claim.write(&bytes[..count]);
         claim.commit();
-        self.ends.producer.publish();
+        self.publish();
         Ok(count)
     }
 
@@ -70,7 +101,7 @@ impl RingPipe {
         let Some(mut claim) = self.ends.producer.claim(bytes.len()).expect("a sound ring") else { return false };
         claim.write(bytes);
         claim.commit();
-        self.ends.producer.publish();
+        self.publish();
         true
     }
 
@@ -107,6 +138,7 @@ impl RingPipe {
 impl Drop for RingPipe {
     fn drop(&mut self) {
         self.region.leave_session(self.epoch);
+        self.publish();
     }
 }
 

@@ -44,6 +44,11 @@ impl Talk {
         self.road.resp()
     }
 
+    /// Whether connections are Unix sockets of a server.
+    pub fn is_over_unix(&self) -> bool {
+        matches!(self.road, Road::UnixResp2 | Road::UnixResp3 | Road::UnixSbe)
+    }
+
     /// Whether connections are rings.
     pub fn is_over_ring(&self) -> bool {
         self.road.is_ring()

@@ -62,6 +62,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "src/app/show/table.rs",
             "src/app/sub/ready.rs",
             "src/app/watch.rs",
+            "src/transport/passing.rs",
         ],
     ),
     ("signal_hook", &["src/app/watch.rs"]),

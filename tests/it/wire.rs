@@ -106,6 +106,11 @@ impl Connection {
         Connection { stream: Stream::Ring(Box::new(RingPipe::take(lease))), inbox: Inbox::default(), messages: None }
     }
 
+    /// Speaks over a ring on demand.
+    pub fn demanded(pipe: RingPipe) -> Connection {
+        Connection { stream: Stream::Ring(Box::new(pipe)), inbox: Inbox::default(), messages: None }
+    }
+
     /// Sends bytes as they are.
     pub fn send(&mut self, bytes: &[u8]) {
         self.try_send(bytes).unwrap_or_else(|error| panic!("send {} bytes: {error}", bytes.len()));
@@ -150,7 +155,8 @@ impl Connection {
         assert!(self.pipe().try_record(bytes), "no room in a ring nobody uses");
     }
 
-    fn pipe(&mut self) -> &mut RingPipe {
+    /// The ring under it.
+    pub fn pipe(&mut self) -> &mut RingPipe {
         match &mut self.stream {
             Stream::Ring(ring) => ring,
             _ => panic!("records are for rings"),

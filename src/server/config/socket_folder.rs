@@ -68,10 +68,10 @@ impl fmt::Display for Unsafe {
         let folder = self.folder.display();
         match &self.why {
             Why::System(error) => write!(f, "{folder}: {error}"),
-            Why::NoFolder => write!(f, "{folder} is not a folder, so no socket is put there"),
-            Why::Owner(user) => write!(f, "{folder} belongs to user {user}, so no socket is put there"),
+            Why::NoFolder => write!(f, "{folder} is not a folder, so no socket belongs there"),
+            Why::Owner(user) => write!(f, "{folder} belongs to user {user}, so no socket belongs there"),
             Why::Writable(mode) => {
-                write!(f, "others can write to {folder} (mode {mode:03o}), so no socket is put there")
+                write!(f, "others can write to {folder} (mode {mode:03o}), so no socket belongs there")
             }
         }
     }
@@ -101,6 +101,26 @@ pub fn prepare(socket: &Path, place: &Place) -> Result<(), Unsafe> {
         Err(error) => return Err(fault(Why::System(error))),
     }
     // Looked at without following a link, also when it was just made: only then does nothing depend on timing.
+    if check(folder, place)? != 0o700 {
+        let closed = std::fs::set_permissions(folder, Permissions::from_mode(0o700));
+        closed.map_err(|error| fault(Why::System(error)))?;
+    }
+    Ok(())
+}
+
+/// Where the server of this user with that TCP port has its socket, if it has one. Somebody else's is not found.
+///
+/// # Errors
+/// There is no folder for it, or one in which others could have put it.
+pub fn find(port: u16, place: &Place) -> Result<PathBuf, Unsafe> {
+    let socket = path(port, place);
+    check(socket.parent().unwrap_or(Path::new("/")), place)?;
+    Ok(socket)
+}
+
+/// The mode of a folder that belongs to this user and to which nobody else can write.
+fn check(folder: &Path, place: &Place) -> Result<u32, Unsafe> {
+    let fault = |why| Unsafe { folder: folder.to_owned(), why };
     let facts = folder.symlink_metadata().map_err(|error| fault(Why::System(error)))?;
     let mode = facts.mode() & 0o777;
     if !facts.is_dir() {
@@ -112,11 +132,7 @@ pub fn prepare(socket: &Path, place: &Place) -> Result<(), Unsafe> {
     if mode & 0o022 != 0 {
         return Err(fault(Why::Writable(mode)));
     }
-    if mode != 0o700 {
-        let closed = std::fs::set_permissions(folder, Permissions::from_mode(0o700));
-        closed.map_err(|error| fault(Why::System(error)))?;
-    }
-    Ok(())
+    Ok(mode)
 }
 
 #[cfg(test)]

@@ -367,6 +367,11 @@ impl Settings {
         &self.acting.rings
     }
 
+    /// Folder of the rings on demand that have a path; empty means none.
+    pub fn ring_dir(&self) -> &[u8] {
+        &self.acting.ring_dir
+    }
+
     /// Mode of the rings' files, such as 0o600.
     pub fn ring_mode(&self) -> u32 {
         self.acting.ring_mode

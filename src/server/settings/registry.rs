@@ -146,6 +146,7 @@ pub(super) static REGISTRY: &[Entry] = &[
     switch("sbe", "no", Acts("take SBE clients over TCP, as Unix sockets always do")),
     Entry::new("ring", Kind::Checked(checks::rings), "", Acts("rings to serve, PATH:SIZE each, the first one first"))
         .when(Start),
+    text("ring-dir", Acts("folder for the files of rings on demand, which GOBLIN.RING PATH makes")).when(Start),
     Entry::new("ring-perm", Kind::Octal { most: 0o777 }, "600", Acts("mode of the rings' files")).when(Start),
     switch("protected-mode", "yes", Acts("refuse other machines while there is no password")),
     Entry::new(

@@ -10,7 +10,7 @@ const REDIS: &str = include_str!("redis_defaults.txt");
 /// user's alone.
 const DIFFERENT: [&str; 3] = ["bind", "unixsocketperm", "dir"];
 /// Settings Redis does not have.
-const OWN: [&str; 5] = ["sbe", "wait", "cpu", "ring", "ring-perm"];
+const OWN: [&str; 6] = ["sbe", "wait", "cpu", "ring", "ring-dir", "ring-perm"];
 
 fn set(settings: &mut Settings, name: &str, value: &[u8]) -> String {
     match settings.set(&[(name.as_bytes(), value)]) {
