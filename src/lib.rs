@@ -22,6 +22,8 @@
 
 #[cfg(feature = "cli")]
 pub mod app;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+pub mod bench;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(any(feature = "client", feature = "engine"))]

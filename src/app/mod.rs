@@ -2,6 +2,8 @@
 //!
 //! Invariant: nothing but results goes to standard output, and every failure has a line on standard error.
 
+#[cfg(target_os = "linux")]
+mod bench;
 mod cli;
 #[cfg(test)]
 mod committed;
@@ -49,6 +51,8 @@ enum GoblinSubcommand {
     Cli(Box<cli::CliArgs>),
     Sub(sub::SubArgs),
     Pub(publish::PubArgs),
+    #[cfg(target_os = "linux")]
+    Bench(Box<bench::BenchArgs>),
     Help(help::HelpArgs),
     Completions(completions::CompletionsArgs),
     Man(manual::ManArgs),
@@ -87,6 +91,8 @@ pub fn main() -> ExitCode {
         GoblinSubcommand::Cli(cli) => cli::run(*cli),
         GoblinSubcommand::Sub(sub) => sub::run(sub),
         GoblinSubcommand::Pub(publish) => publish::run(publish),
+        #[cfg(target_os = "linux")]
+        GoblinSubcommand::Bench(bench) => bench::run(*bench),
         GoblinSubcommand::Help(help) => help::run(help, program()),
         GoblinSubcommand::Completions(completions) => completions::run(&completions, program()),
         GoblinSubcommand::SbeSchema(_) => sbe_schema::run(),

@@ -56,6 +56,14 @@ const SUB: [Status; 7] = [
 const PUB: [Status; 6] =
     [(Exit::Done, READER_LEFT), (Exit::Refused, "the server refused a message"), USAGE, UNREACHED, LOST, INTERRUPTED];
 
+const BENCH: [Status; 5] = [
+    (Exit::Done, READER_LEFT),
+    (Exit::Refused, "a server answered an error or something unexpected, or was lost: that row has no figures"),
+    USAGE,
+    (Exit::Unreachable, "an engine could not be started or reached, or the system refused something"),
+    INTERRUPTED,
+];
+
 const PRINTS: [Status; 3] = [(Exit::Done, READER_LEFT), USAGE, UNWRITTEN];
 
 const MAN: [Status; 3] =
@@ -68,6 +76,7 @@ pub(super) fn of(name: &str) -> &'static [Status] {
         "cli" => &CLI,
         "sub" => &SUB,
         "pub" => &PUB,
+        "bench" => &BENCH,
         "help" | "completions" | "sbe-schema" | "sbe-client" => &PRINTS,
         "man" => &MAN,
         _ => &ALL,

@@ -74,6 +74,20 @@ impl Interrupts {
         Ok(Interrupts(seen))
     }
 
+    /// Something that is set by Ctrl-C and by SIGTERM, however often they come: for those who have other processes to end
+    /// before they do.
+    ///
+    /// # Errors
+    /// The system refuses to deliver the signals.
+    pub(super) fn flag() -> Result<Arc<AtomicBool>, Error> {
+        let refuse = |cause| Error::system("handle signals", cause);
+        let seen = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+            signal_hook::flag::register(signal, seen.clone()).map_err(refuse)?;
+        }
+        Ok(seen)
+    }
+
     /// Whether Ctrl-C was pressed since the last look.
     pub(super) fn taken(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::dialogue::{Awaited, Dialogue, words};
 use super::login::login_requests;
 use super::stream::{Stream, Wait};
-use super::{Address, ClientError, Event, Kind, Login, Message};
+use super::{Address, ClientError, Event, Kind, Login, Message, Wire};
 use crate::limits;
 use crate::protocol::resp::{Value, Version};
 
@@ -35,7 +35,7 @@ impl Connection {
     pub fn connect(address: &Address, timeout: Option<Duration>) -> Result<Self, ClientError> {
         #[cfg(target_os = "linux")]
         if let Address::RingOver(path) = address {
-            return Connection::by_ring(path, &Login::default(), timeout);
+            return Connection::by_ring(path, None, &Login::default(), timeout);
         }
         let stream = Stream::connect(address, timeout)
             .map_err(|cause| ClientError::Connect { address: address.to_string(), cause })?;
@@ -49,11 +49,29 @@ impl Connection {
     pub fn open(address: &Address, login: &Login, timeout: Option<Duration>) -> Result<Self, ClientError> {
         let mut connection = match address {
             #[cfg(target_os = "linux")]
-            Address::RingOver(path) => Connection::by_ring(path, login, timeout)?,
+            Address::RingOver(path) => Connection::by_ring(path, None, login, timeout)?,
             address => Connection::connect(address, timeout)?,
         };
-        connection.timeout = timeout;
-        connection.log_in(login).map_err(|error| match error {
+        connection.set_up(address, login, timeout)?;
+        Ok(connection)
+    }
+
+    /// As [`Connection::open`] over a ring that is asked for over the Unix socket at `path`, with room for so many bytes
+    /// each way: a power of two from 4096.
+    ///
+    /// # Errors
+    /// As [`Connection::open`]; also when the server makes no ring of that size.
+    #[cfg(target_os = "linux")]
+    pub fn open_ring(path: &Path, bytes: u64, login: &Login, timeout: Option<Duration>) -> Result<Self, ClientError> {
+        let mut connection = Connection::by_ring(path, Some(bytes), login, timeout)?;
+        connection.set_up(&Address::RingOver(path.to_owned()), login, timeout)?;
+        Ok(connection)
+    }
+
+    /// Logs in within `timeout`, behind which there is none.
+    fn set_up(&mut self, address: &Address, login: &Login, timeout: Option<Duration>) -> Result<(), ClientError> {
+        self.timeout = timeout;
+        self.log_in(login).map_err(|error| match error {
             // Whoever takes connections and says nothing cannot be told from nobody.
             ClientError::TimedOut => {
                 let cause = io::Error::new(io::ErrorKind::TimedOut, "the login was not answered in time");
@@ -61,20 +79,29 @@ impl Connection {
             }
             error => error,
         })?;
-        connection.timeout = None;
-        Ok(connection)
+        self.timeout = None;
+        Ok(())
+    }
+
+    /// The same connection as bare bytes. What was received and not asked for yet is read there first, unless it was
+    /// decoded already: then it is gone.
+    pub fn into_wire(self) -> Wire {
+        Wire::new(self.stream, self.dialogue.into_received())
     }
 
     /// Asks for a ring over the Unix socket at `path`, as the user that `login` names.
     #[cfg(target_os = "linux")]
-    fn by_ring(path: &Path, login: &Login, timeout: Option<Duration>) -> Result<Self, ClientError> {
+    fn by_ring(path: &Path, bytes: Option<u64>, login: &Login, timeout: Option<Duration>) -> Result<Self, ClientError> {
         let refused = |cause| ClientError::Connect { address: Address::RingOver(path.to_owned()).to_string(), cause };
         let Login { user, password, .. } = login.clone();
         let login = Login { user, password, ..Login::default() };
         let mut socket = Connection::open(&Address::Unix(path.to_owned()), &login, timeout)?;
         socket.timeout = timeout;
         socket.stream.expect_descriptor();
-        let answer = socket.call(&[b"GOBLIN.RING"])?;
+        let bytes = bytes.map(|bytes| bytes.to_string());
+        let request: Vec<&[u8]> =
+            [&b"GOBLIN.RING"[..]].into_iter().chain(bytes.as_deref().map(str::as_bytes)).collect();
+        let answer = socket.call(&request)?;
         if answer.is_error() {
             return Err(refused(io::Error::other(format!("the server makes no ring: {}", words(&answer)))));
         }

@@ -170,6 +170,11 @@ impl Dialogue {
         ClientError::Lost { inside_message, cause: cause.or_else(|| self.farewell.take()) }
     }
 
+    /// What was received and not decoded.
+    pub(super) fn into_received(self) -> Vec<u8> {
+        self.inbox[self.taken..self.filled].to_vec()
+    }
+
     /// So many replies that are still to come are for nobody.
     pub(super) fn abandon(&mut self, replies: usize) {
         self.overdue += replies;

@@ -43,6 +43,7 @@ mod session;
 mod state;
 mod stream;
 mod subscription;
+mod wire;
 
 pub use address::{Address, AddressError, parse_url};
 pub use connection::{Connection, Messages};
@@ -51,6 +52,7 @@ pub use login::Login;
 pub use session::{News, Restored, Session};
 pub use state::Loss;
 pub use subscription::{Event, Kind, Message};
+pub use wire::Wire;
 
 pub use crate::protocol::resp::{Value, Version, split_words};
 pub use crate::protocol::sbe::schema as sbe_schema;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 #[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
 #[cfg(unix)]
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 
@@ -189,6 +189,17 @@ impl Stream {
             Socket::Ring(_) => Err(io::ErrorKind::Unsupported.into()),
         });
         Ok(peeked? == Some(0))
+    }
+
+    /// None for a ring.
+    #[cfg(unix)]
+    pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match &self.socket {
+            Socket::Tcp(stream) => Some(stream.as_fd()),
+            Socket::Unix(stream) => Some(stream.as_fd()),
+            #[cfg(target_os = "linux")]
+            Socket::Ring(_) => None,
+        }
     }
 
     #[cfg(unix)]

@@ -22,7 +22,21 @@ impl Progress {
         })
     }
 
-    /// So many more bytes are done.
+    /// Work of so many steps, each of which has a name.
+    pub(in crate::app) fn of_steps(total: u64) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+        Progress(match ProgressStyle::with_template("{bar:30} {pos} of {len}, {elapsed}  {msg}") {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        })
+    }
+
+    /// How many steps there are, once that is known.
+    pub(in crate::app) fn set_steps(&self, total: u64) {
+        self.0.set_length(total);
+    }
+
+    /// So many more bytes, or steps, are done.
     pub(in crate::app) fn advance(&self, bytes: u64) {
         self.0.inc(bytes);
     }
