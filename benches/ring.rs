@@ -84,7 +84,7 @@ fn round_trips(server: &Arc<Region>, client: &Arc<Region>, len: usize) -> f64 {
 }
 
 /// What one line of the cache costs to go there and back between the two processors: the floor of everything here.
-pub fn line_ping_pong() {
+fn line_ping_pong() {
     let (line, count) = (AtomicU64::new(0), 1_000_000_u64);
     let began = Instant::now();
     std::thread::scope(|scope| {

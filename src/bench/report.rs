@@ -186,7 +186,7 @@ pub struct RoundFigures {
     pub ack: Option<Summary>,
     /// Until the last delivery.
     pub delivery: Option<Summary>,
-    /// Of a fixed rate: from when a request was really sent until its answer.
+    /// Of a fixed rate: how long the server took for a request alone, as a closed loop would have seen it.
     pub service: Option<Summary>,
     /// Nanoseconds a cache line takes between the two processors and back, beside rounds over rings.
     pub ping_pong_ns: Option<f64>,
@@ -268,7 +268,7 @@ impl Cell {
         Summary::over(&self.rounds.iter().filter_map(|round| round.delivery).collect::<Vec<_>>())
     }
 
-    /// Over its rounds: from when requests were really sent.
+    /// Over its rounds: what the server took for a request alone.
     pub fn service_summary(&self) -> Option<Summary> {
         Summary::over(&self.rounds.iter().filter_map(|round| round.service).collect::<Vec<_>>())
     }

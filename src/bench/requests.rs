@@ -357,7 +357,11 @@ impl Share<'_> {
         for client in clients.iter_mut() {
             client.begin(self.stop)?;
         }
-        let warm_up = (self.plan.warm_up.as_nanos() as f64 / interval) as u64;
+        // Whoever counts requests counts all of them.
+        let warm_up = match self.requests {
+            Some(_) => 0,
+            None => (self.plan.warm_up.as_nanos() as f64 / interval) as u64,
+        };
         let measured = self.requests.unwrap_or_else(|| (self.plan.duration.as_nanos() as f64 / interval).ceil() as u64);
         let all = warm_up + measured;
         let clock = Clock::new();
@@ -365,6 +369,8 @@ impl Share<'_> {
         let now = || clock.delta_as_nanos(origin, clock.raw());
         let due = |number: u64| (phase + number as f64 * interval) as u64;
         let mut owed: Vec<std::collections::VecDeque<Sent>> = clients.iter().map(|_| Default::default()).collect();
+        // A connection's requests are served one after the other: one's service begins when the last was answered.
+        let mut served = vec![0; clients.len()];
         let (mut sent, mut answered) = (0, 0);
         let mut watch = Watch::of(self.stop, "an answer", !self.plan.spins());
         let mut last_end = 0;
@@ -383,7 +389,7 @@ impl Share<'_> {
                 sent += 1;
             }
             let before = answered;
-            for (client, owed) in clients.iter_mut().zip(&mut owed) {
+            for ((client, owed), served) in clients.iter_mut().zip(&mut owed).zip(&mut served) {
                 while let Some(first) = owed.front() {
                     if !client.lane.poll(&first.answer)? {
                         break;
@@ -391,9 +397,9 @@ impl Share<'_> {
                     let end = now();
                     if answered >= warm_up {
                         figures.ack.record(end.saturating_sub(first.intended));
-                        figures.service.record(end.saturating_sub(first.started));
+                        figures.service.record(end.saturating_sub(first.started.max(*served)));
                     }
-                    last_end = end;
+                    (last_end, *served) = (end, end);
                     answered += 1;
                     owed.pop_front();
                 }

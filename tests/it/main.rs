@@ -30,6 +30,8 @@ mod suite;
 
 // The client subcommands: streams, and how they end.
 mod app;
+// `goblin bench` against servers whose behaviour is known.
+mod bench;
 // Public bug reports, replayed.
 mod cases;
 // `goblin cli` without a terminal: forms of replies, scripts, bulk loading, measuring.
@@ -119,6 +121,7 @@ fn main() -> ExitCode {
     suite::catch_panic_messages();
     let mut suite = suite::Suite::default();
     app::tests(&mut suite);
+    bench::tests(&mut suite);
     bits::tests(&mut suite);
     cases::tests(&mut suite);
     cli::tests(&mut suite);

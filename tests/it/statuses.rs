@@ -195,6 +195,21 @@ const ROWS: &[Row] = &[
     ("pub", "lost before the answer", &["-p", "{lost}", "c", "m"], NOTHING, 4),
     ("pub", "lost between lines", &["-p", "{lost}", "c", "-"], Given("m\n"), 4),
     ("pub", "interrupted between lines", &["-p", "{port}", "c", "-"], Signalled("INT", "m\n"), 130),
+    ("bench", "asked for help", &["--help"], NOTHING, 0),
+    ("bench", "a few requests", &["ping", "--attach", "{url}", "--requests", "10", "--rounds", "1"], NOTHING, 0),
+    ("bench", "the reader has left", &["ping", "--attach", "{url}", "--requests", "10", "--rounds", "1"], Unread, 0),
+    ("bench", "a key of its own is there already", &["set", "--attach", "{url}", "--rounds", "1"], NOTHING, 1),
+    ("bench", "nothing to measure", &[], NOTHING, 2),
+    ("bench", "no engine", &["ping", "--engine", "nosuch"], NOTHING, 2),
+    ("bench", "no address", &["ping", "--attach", "x=nosuch://h"], NOTHING, 2),
+    ("bench", "two of one name", &["ping", "--engine", "goblin-uds", "--engine", "goblin-uds"], NOTHING, 2),
+    ("bench", "an option that says nothing about it", &["pubsub", "--depth", "4"], NOTHING, 2),
+    ("bench", "no such baseline", &["ping", "--baseline", "nosuch"], NOTHING, 2),
+    ("bench", "no such processor", &["ping", "--client-cpu", "99999"], NOTHING, 2),
+    ("bench", "nobody there", &["ping", "--attach", "{url-nobody}"], NOTHING, 3),
+    ("bench", "no such program", &["ping", "--engine", "x=redis:/nonexistent"], NOTHING, 3),
+    ("bench", "nothing can be printed", &["ping", "--attach", "{url}", "--requests", "10"], Full, 3),
+    ("bench", "interrupted", &["ping", "--attach", "{url}", "--duration", "600"], Signalled("INT", ""), 130),
     ("completions", "a shell", &["zsh"], NOTHING, 0),
     ("completions", "the reader has left", &["zsh"], Unread, 0),
     ("completions", "no shell", &[], NOTHING, 2),
@@ -241,6 +256,7 @@ impl Places {
         let server = Server::start();
         let mut connection = server.connect();
         connection.ask("SADD s a");
+        connection.ask("SADD set:primary a");
         connection.call(&["SET", "large", &"x".repeat(1 << 20)]);
         Places { server, locked: Server::with(&["--requirepass", "secret"]), folder: Folder::new() }
     }
@@ -251,6 +267,8 @@ impl Places {
         let confirmed = |rest: &str| Box::leak((CONFIRMED.to_owned() + rest).into_boxed_str()).as_bytes();
         match word {
             "{port}" => self.server.port().to_string(),
+            "{url}" => format!("s=redis://127.0.0.1:{}", self.server.port()),
+            "{url-nobody}" => format!("s=redis://127.0.0.1:{}", free_port()),
             "{socket}" => path(&self.server.socket()),
             "{locked}" => self.locked.port().to_string(),
             "{folder}" => path(self.folder.path()),

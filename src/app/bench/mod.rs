@@ -20,7 +20,7 @@ use crate::bench::engine::Spec;
 use crate::bench::plan::{Loop, Members, Plan, Workload};
 use crate::bench::report::Report;
 use crate::bench::{self, Failure, Observer, Surroundings};
-use crate::client::parse_url;
+use crate::client::{Address, parse_url};
 use crate::error::{Error, Exit};
 
 /// Rounds of a row when nobody says.
@@ -195,6 +195,9 @@ fn read_member_size(text: &str) -> Result<Members, String> {
 pub(super) fn run(args: BenchArgs) -> Result<Exit, Error> {
     let plan = plan(&args)?;
     let stop = Interrupts::flag()?;
+    if let Some(ended) = say_which_loop(&args, &plan)? {
+        return Ok(ended);
+    }
     let watcher = Watcher { progress: Progress::of_steps(0) };
     let measured = bench::run(&plan, Surroundings { stop: &stop, observer: &watcher });
     drop(watcher);
@@ -203,7 +206,6 @@ pub(super) fn run(args: BenchArgs) -> Result<Exit, Error> {
         Err(Failure::Stopped) => return Ok(Exit::Interrupted),
         Err(failure) => return Err(Error::new(Exit::Unreachable, failure.to_string())),
     };
-    report.warnings.iter().for_each(|warning| show::notice(format_args!("warning: {warning}")));
     if let Some(broken) = &report.broken {
         show::notice(broken);
     }
@@ -218,9 +220,26 @@ pub(super) fn run(args: BenchArgs) -> Result<Exit, Error> {
     }
 }
 
+/// Prints the first line of tables before the work begins; gives a status when nobody reads it.
+fn say_which_loop(args: &BenchArgs, plan: &Plan) -> Result<Option<Exit>, Error> {
+    if is_printed(&args.csv) || is_printed(&args.json) {
+        return Ok(None);
+    }
+    let mut output = Output::standard();
+    let said = output.text(format_args!("{}\n", plan.pace.describe())).and_then(|()| output.flush());
+    match said {
+        Ok(()) => Ok(None),
+        Err(stop) => Stop::settle(Err(stop)).map(Some),
+    }
+}
+
+/// Whether an output goes to standard output.
+fn is_printed(place: &Option<OsString>) -> bool {
+    place.as_ref().is_some_and(|place| place.is_empty())
+}
+
 fn print(args: &BenchArgs, report: &Report) -> Result<Exit, Stop> {
     let mut output = Output::standard();
-    let is_printed = |place: &Option<OsString>| place.as_ref().is_some_and(|place| place.is_empty());
     match (is_printed(&args.csv), is_printed(&args.json)) {
         (false, false) => output.text(table::tables(report))?,
         (csv, json) => {
@@ -404,6 +423,10 @@ fn engines(args: &BenchArgs, workload: Workload) -> Result<Vec<Spec>, Error> {
         let shape = || Error::usage("--attach NAME=URL: a name and an address such as redis://127.0.0.1:6379");
         let (name, url) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(shape)?;
         let (address, login) = parse_url(url).map_err(|error| Error::usage(format!("--attach {name}: {error}")))?;
+        if matches!(address, Address::Ring(_)) {
+            let why = "a ring has one client at a time; unix:///path?ring asks for as many as are needed";
+            return Err(Error::usage(format!("--attach {name}: {why}")));
+        }
         engines.push(Spec::attached(name.to_owned(), address, login));
     }
     for (at, engine) in engines.iter().enumerate() {

@@ -5,10 +5,10 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use super::facts;
 use crate::bench::report::{Cell, Comparison, Outcome, Primary, Report, Row};
 
-/// All of it.
+/// All of it behind its first line, which says which loop it was and is known before the rest.
 pub(super) fn tables(report: &Report) -> String {
     let mut text = String::new();
-    for line in facts(report) {
+    for line in facts(report).into_iter().skip(1) {
         text += &line;
         text.push('\n');
     }
@@ -18,6 +18,10 @@ pub(super) fn tables(report: &Report) -> String {
         text += "\nServer memory, MiB\n";
         text += &memory(report);
     }
+    if !report.warnings.is_empty() {
+        text.push('\n');
+    }
+    report.warnings.iter().for_each(|warning| text += &format!("warning: {warning}\n"));
     text
 }
 
@@ -47,7 +51,7 @@ fn timings(report: &Report) -> String {
     }
     header.extend(["answer us p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"]);
     if fixed {
-        header.extend(["from sending p50", "p90", "p99"]);
+        header.extend(["service p50", "p90", "p99"]);
     }
     header.extend(["per second", "rounds' range"]);
     if several {
