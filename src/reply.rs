@@ -186,6 +186,20 @@ pub struct Confirmation {
     pub name: Option<Vec<u8>>,
     /// Subscriptions left in the namespace this kind counts.
     pub count: usize,
+    /// For who asked for numbers and has joined.
+    pub numbers: Option<JoinedAt>,
+}
+
+/// Where the numbers of messages stand when a channel or pattern is joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JoinedAt {
+    /// Which run of the server counts: numbers of different runs have nothing to do with each other.
+    pub run: u64,
+    /// Number of the last message before.
+    pub last: u64,
+    /// From here on, numbers follow each other without a gap; before, the difference of two numbers is at least that
+    /// of their messages.
+    pub base: u64,
 }
 
 /// The six subscription commands, as their confirmations name them.
@@ -225,6 +239,9 @@ pub struct Push<'a> {
     /// Equal for all deliveries of one publication that are byte for byte the same frame, and for nothing else:
     /// what lets a host encode a frame once per wire form.
     pub frame: u64,
+    /// Its number among the messages of the channel or, for a pattern, of the pattern. They follow each other without
+    /// a gap while anybody subscribes to it.
+    pub number: u64,
     /// What is delivered.
     pub kind: PushKind<'a>,
 }
