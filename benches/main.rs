@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench -- closed-loop [--engine PATH]...   publish to one subscriber, one at a time, over Unix sockets
+//! cargo bench -- kills                           PING of others while clients under load leave or are killed
 //! cargo bench -- lines [--engine PATH]...         a million lines through `goblin pub -` and `redis-cli --pipe`
 //! cargo bench -- ring                            a record through a ring, and a round trip between two threads
 //! cargo bench -- ring-loop [--engine PATH]...     PING and publish to 1 and 64 over rings, a Redis over its Unix socket
@@ -13,23 +14,30 @@
 
 mod closed_loop;
 mod engine;
+mod kills;
 mod lines;
 mod ring;
 mod ring_loop;
 mod stall;
 
 fn main() {
+    if let Ok(place) = std::env::var(kills::LOAD) {
+        return kills::load(&place);
+    }
     // Cargo adds `--bench`; it says nothing.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.first().map(String::as_str) {
         Some("closed-loop") => closed_loop::run(&words[1..]),
+        Some("kills") => kills::run(),
         Some("lines") => lines::run(&words[1..]),
         Some("ring") => ring::run(),
         Some("ring-loop") => ring_loop::run(&words[1..]),
         Some("stall") => stall::run(&words[1..]),
         Some(other) => {
-            eprintln!("no measurement is called {other:?}; there are: closed-loop, lines, ring, ring-loop, stall")
+            eprintln!(
+                "no measurement is called {other:?}; there are: closed-loop, kills, lines, ring, ring-loop, stall"
+            )
         }
-        None => eprintln!("name a measurement: closed-loop, lines, ring, ring-loop or stall"),
+        None => eprintln!("name a measurement: closed-loop, kills, lines, ring, ring-loop or stall"),
     }
 }

@@ -77,7 +77,8 @@ pub fn run(words: &[String]) {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-fn percentiles(mut times: Vec<u64>) -> [u64; 3] {
+/// p50, p99 and p99.9.
+pub fn percentiles(mut times: Vec<u64>) -> [u64; 3] {
     times.sort_unstable();
     [0.5, 0.99, 0.999].map(|share| times[((times.len() - 1) as f64 * share) as usize])
 }
