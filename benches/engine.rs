@@ -37,6 +37,11 @@ pub fn paths(words: &[String]) -> Option<Vec<Option<&str>>> {
 impl Engine {
     /// Starts goblin (no path) or a Redis-like server at a path on CPU 0.
     pub fn start(path: Option<&str>, at: usize) -> Engine {
+        Engine::start_with(path, at, &[])
+    }
+
+    /// The same with settings.
+    pub fn start_with(path: Option<&str>, at: usize, settings: &[String]) -> Engine {
         let mut command = match path {
             None => {
                 let mut command = Command::new(env!("CARGO_BIN_EXE_goblin"));
@@ -49,6 +54,7 @@ impl Engine {
                 command
             }
         };
+        command.args(settings);
         // It sees all processors when it starts, as where users start it, and is bound to its own then.
         let own = sched_getaffinity(Pid::from_raw(0)).expect("the processors of this thread");
         let all = (0..CpuSet::count()).fold(CpuSet::new(), |mut all, cpu| {

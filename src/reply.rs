@@ -11,10 +11,12 @@ use std::fmt;
 use bytes::Bytes;
 
 mod frame;
+mod push;
 mod ring;
 mod setting;
 
 pub use frame::FrameFault;
+pub use push::{Confirmation, ConfirmationKind, JoinedAt, Push, PushKind};
 pub use ring::RingRefusal;
 pub use setting::{Absent, SettingFault};
 
@@ -175,86 +177,6 @@ pub trait Members: fmt::Debug {
 
     /// Visits every string once, in the order they are answered.
     fn each(&self, visit: &mut dyn FnMut(&[u8]));
-}
-
-/// One confirmation of a subscription command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confirmation {
-    /// Which command is confirmed.
-    pub kind: ConfirmationKind,
-    /// The channel or pattern; none when there was nothing to leave.
-    pub name: Option<Vec<u8>>,
-    /// Subscriptions left in the namespace this kind counts.
-    pub count: usize,
-}
-
-/// The six subscription commands, as their confirmations name them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConfirmationKind {
-    /// SUBSCRIBE
-    Subscribe,
-    /// UNSUBSCRIBE
-    Unsubscribe,
-    /// PSUBSCRIBE
-    PSubscribe,
-    /// PUNSUBSCRIBE
-    PUnsubscribe,
-    /// SSUBSCRIBE
-    SSubscribe,
-    /// SUNSUBSCRIBE
-    SUnsubscribe,
-}
-
-impl ConfirmationKind {
-    /// The word on the wire.
-    pub const fn word(self) -> &'static str {
-        match self {
-            ConfirmationKind::Subscribe => "subscribe",
-            ConfirmationKind::Unsubscribe => "unsubscribe",
-            ConfirmationKind::PSubscribe => "psubscribe",
-            ConfirmationKind::PUnsubscribe => "punsubscribe",
-            ConfirmationKind::SSubscribe => "ssubscribe",
-            ConfirmationKind::SUnsubscribe => "sunsubscribe",
-        }
-    }
-}
-
-/// A message on its way to one subscriber.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Push<'a> {
-    /// Equal for all deliveries of one publication that are byte for byte the same frame, and for nothing else:
-    /// what lets a host encode a frame once per wire form.
-    pub frame: u64,
-    /// What is delivered.
-    pub kind: PushKind<'a>,
-}
-
-/// What a push says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PushKind<'a> {
-    /// A message on a channel the subscriber joined by name.
-    Message {
-        /// Where it was published.
-        channel: &'a [u8],
-        /// What was published.
-        payload: &'a [u8],
-    },
-    /// A message on a channel that matches a pattern of the subscriber.
-    PatternMessage {
-        /// The pattern as the subscriber gave it.
-        pattern: &'a [u8],
-        /// Where it was published.
-        channel: &'a [u8],
-        /// What was published.
-        payload: &'a [u8],
-    },
-    /// A message on a sharded channel.
-    ShardMessage {
-        /// Where it was published.
-        channel: &'a [u8],
-        /// What was published.
-        payload: &'a [u8],
-    },
 }
 
 /// A request that was understood as far as its framing, and refused. The connection lives on.

@@ -175,6 +175,12 @@ impl Target {
         Ok(Session::of(connection, self.address, login, CONNECT_TIMEOUT))
     }
 
+    /// The same, with messages numbered where the dialect can.
+    pub(super) fn numbered(mut self) -> Target {
+        self.login.numbered = true;
+        self
+    }
+
     /// Where the server is.
     pub(super) fn address(&self) -> &Address {
         &self.address

@@ -21,7 +21,7 @@ pub(super) use reply::Style;
 pub(super) use table::Table;
 
 use super::Stop;
-use crate::client::{Restored, Value};
+use crate::client::{Missed, Restored, Value};
 use crate::error::Error;
 
 /// Bytes gathered before they are written. Large enough that a burst of messages costs few calls.
@@ -144,15 +144,20 @@ pub(super) fn colour(asked: Option<bool>) -> bool {
 
 /// That a connection is back, and what it lost.
 pub(super) fn restored(restored: &Restored) -> String {
-    let away = restored.away.as_secs_f64();
-    match &restored.loss {
-        loss if loss.is_nothing() => format!("connected again after {away:.1} s"),
-        loss => {
-            let loss = loss.to_string();
-            let verb = if loss.contains(" and ") { "are" } else { "is" };
-            format!("connected again after {away:.1} s; {loss} {verb} lost")
-        }
+    let mut text = format!("connected again after {:.1} s", restored.away.as_secs_f64());
+    let mut loss = restored.loss.clone();
+    // A number says more.
+    if let Some(Missed { messages, at_most }) = restored.missed {
+        let (bound, plural) = (if at_most { "at most " } else { "" }, if messages == 1 { "" } else { "s" });
+        text += &format!("; {bound}{messages} message{plural} missed");
+        loss.messages = false;
     }
+    if !loss.is_nothing() {
+        let loss = loss.to_string();
+        let verb = if loss.contains(" and ") { "are" } else { "is" };
+        text += &format!("; {loss} {verb} lost");
+    }
+    text
 }
 
 /// A reply as it is printed, for those who print it elsewhere; bytes that are no text are replaced.
@@ -240,7 +245,7 @@ mod tests {
         let mut output = Output::to(&mut bytes);
         output.reply(&Value::Integer(1), Style::Standard).unwrap();
         output.text_reply(&Value::Bulk(b"a\n".into()), Style::Standard).unwrap();
-        let message = Message { pattern: None, channel: b"c", payload: b"m" };
+        let message = Message { pattern: None, channel: b"c", payload: b"m", number: None };
         output.message(&message, Stamp::default(), &Form::Text).unwrap();
         output.number(-7).unwrap();
         output.flush().unwrap();

@@ -153,7 +153,7 @@ pub(super) fn run(args: SubArgs) -> Result<Exit, Error> {
     let shown = args.shown();
     let (wanted, reconnects, rate) = (args.count, !args.no_reconnect, args.rate);
     watch::start(Reader::NoticedAtOnce)?;
-    let mut session = args.connect.into_target()?.session()?;
+    let mut session = args.connect.into_target()?.numbered().session()?;
     subscribe(&mut session, &names, deadline, reconnects)?;
     show::notice(format_args!("subscribed to {}", names.describe()));
     if let Some(ready) = &mut ready {

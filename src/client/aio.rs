@@ -24,7 +24,6 @@ use tokio::net::TcpStream;
 use tokio::net::UnixStream;
 
 use super::dialogue::{Awaited, Dialogue, words};
-use super::login::login_requests;
 use super::{Address, ClientError, Event, Kind, Login, Message};
 use crate::limits;
 use crate::protocol::resp::{Value, Version};
@@ -71,15 +70,11 @@ impl Connection {
     /// # Errors
     /// [`ClientError::Login`] with the server's words, or the connection's failure.
     pub async fn log_in(&mut self, login: &Login) -> Result<(), ClientError> {
-        let db = login.db.to_string();
-        if login.sbe {
-            self.dialogue.speak_sbe();
-        }
-        let mut requests = login_requests(login);
-        if login.db != 0 {
-            requests.push(vec![b"SELECT", db.as_bytes()]);
-        }
-        let replies = self.pipeline(requests.iter().map(Vec::as_slice)).await?;
+        self.abandon();
+        let mut replies = Vec::new();
+        let mut window = self.dialogue.queue_login(login);
+        self.owed += window.iter().map(|awaited| awaited.replies()).sum::<usize>();
+        self.exchange(&mut window, &mut replies).await?;
         match replies.into_iter().find(Value::is_error) {
             Some(error) => Err(ClientError::Login(words(&error))),
             None => Ok(()),
@@ -142,7 +137,7 @@ impl Connection {
             if answer.is_error() {
                 return Err(ClientError::Refused(words(&answer)));
             }
-            self.dialogue.forget_confirmations();
+            self.dialogue.take_confirmations();
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::dialogue::{Awaited, Dialogue, words};
-use super::login::login_requests;
 use super::stream::{Stream, Wait};
 use super::{Address, ClientError, Event, Kind, Login, Message, Wire};
 use crate::limits;
@@ -114,15 +113,9 @@ impl Connection {
     /// # Errors
     /// [`ClientError::Login`] with the server's words, or the connection's failure.
     pub fn log_in(&mut self, login: &Login) -> Result<(), ClientError> {
-        let db = login.db.to_string();
-        if login.sbe {
-            self.dialogue.speak_sbe();
-        }
-        let mut requests = login_requests(login);
-        if login.db != 0 {
-            requests.push(vec![b"SELECT", db.as_bytes()]);
-        }
-        let replies = self.pipeline(requests.iter().map(Vec::as_slice))?;
+        let mut replies = Vec::new();
+        let mut owed = self.dialogue.queue_login(login);
+        self.exchange(&mut owed, &mut replies)?;
         match replies.into_iter().find(Value::is_error) {
             Some(error) => Err(ClientError::Login(words(&error))),
             None => Ok(()),
@@ -184,14 +177,21 @@ impl Connection {
     /// # Errors
     /// [`ClientError::Refused`], [`ClientError::TimedOut`], or the connection's failure.
     pub fn subscribe<A: AsRef<[u8]>>(&mut self, kind: Kind, names: &[A]) -> Result<(), ClientError> {
+        self.join(kind, names).map(drop)
+    }
+
+    /// The same; answers the confirmations.
+    pub(super) fn join<A: AsRef<[u8]>>(&mut self, kind: Kind, names: &[A]) -> Result<Vec<Value>, ClientError> {
+        let mut confirmations = Vec::new();
         for request in kind.join_requests(names) {
             let answer = self.call(&request)?;
             if answer.is_error() {
                 return Err(ClientError::Refused(words(&answer)));
             }
-            self.dialogue.forget_confirmations();
+            confirmations.extend(self.dialogue.take_confirmations());
+            confirmations.push(answer);
         }
-        Ok(())
+        Ok(confirmations)
     }
 
     /// The messages of what was subscribed to, as they come; each is waited for within the timeout. Ends behind a

@@ -9,7 +9,8 @@
 use std::collections::VecDeque;
 use std::io;
 
-use super::ClientError;
+use super::login::login_requests;
+use super::{ClientError, Login};
 use crate::limits;
 use crate::protocol::resp::{Value, ValueDecoder, Version, encode_request};
 use crate::protocol::sbe;
@@ -99,6 +100,26 @@ impl Dialogue {
         } else if !sbe::value::encode_call(args, &mut self.outbox) {
             sbe::value::encode_call(&[], &mut self.outbox);
         }
+    }
+
+    /// Appends what sets up dialect, user, name and database, and answers what will be answered.
+    pub(super) fn queue_login(&mut self, login: &Login) -> Vec<Awaited> {
+        if login.sbe {
+            self.speak_sbe();
+        }
+        if login.sbe && login.numbered {
+            let strings = [&login.user, &login.password, &login.name];
+            let strings = strings.map(|string| string.as_deref().unwrap_or_default());
+            sbe::value::encode_hello(login.db, strings, &mut self.outbox);
+            return vec![Awaited::to(&[b"HELLO"])];
+        }
+        let db = login.db.to_string();
+        let mut requests = login_requests(login);
+        if login.db != 0 {
+            requests.push(vec![b"SELECT", db.as_bytes()]);
+        }
+        requests.iter().for_each(|request| self.queue(request));
+        requests.iter().map(|request| Awaited::to(request)).collect()
     }
 
     /// What is still to be sent; nothing once the connection is lost.
@@ -252,9 +273,11 @@ impl Dialogue {
         Ok(None)
     }
 
-    /// Drops the confirmations among what was kept.
-    pub(super) fn forget_confirmations(&mut self) {
-        self.pushes.retain(|push| !is_confirmation(push));
+    /// Takes the confirmations out of what was kept.
+    pub(super) fn take_confirmations(&mut self) -> Vec<Value> {
+        let (confirmations, others): (Vec<_>, _) = self.pushes.drain(..).partition(is_confirmation);
+        self.pushes.extend::<Vec<_>>(others);
+        confirmations
     }
 
     fn decode(&mut self) -> Result<Option<Value>, ClientError> {

@@ -21,6 +21,8 @@ pub struct Login {
     pub sbe: bool,
     /// The connection's name in CLIENT LIST.
     pub name: Option<Vec<u8>>,
+    /// Ask for messages with their numbers, which only SBE has: a gap is then known to be one, and how large it is.
+    pub numbered: bool,
 }
 
 impl fmt::Debug for Login {
@@ -31,6 +33,7 @@ impl fmt::Debug for Login {
             .field("db", &self.db)
             .field("version", &self.version)
             .field("sbe", &self.sbe)
+            .field("numbered", &self.numbered)
             .field("name", &self.name.as_deref().map(String::from_utf8_lossy))
             .finish()
     }

@@ -49,9 +49,9 @@ pub use address::{Address, AddressError, parse_url};
 pub use connection::{Connection, Messages};
 pub use error::ClientError;
 pub use login::Login;
-pub use session::{News, Restored, Session};
+pub use session::{Missed, News, Restored, Session};
 pub use state::Loss;
-pub use subscription::{Event, Kind, Message};
+pub use subscription::{Event, JoinedAt, Kind, Message};
 pub use wire::Wire;
 
 pub use crate::protocol::resp::{Value, Version, split_words};

@@ -6,7 +6,7 @@
 //! Invariant: each loss is told once, and so is each return, with what could not be brought back.
 //! Deliberately unknown here: whether a lost connection is worth coming back to; that is the caller's to say.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::back_off::BackOff;
 use super::dialogue::Awaited;
 use super::state::{Loss, Meaning, State};
 use super::stream::Wait;
-use super::{Address, ClientError, Connection, Event, Kind, Login};
+use super::{Address, ClientError, Connection, Event, JoinedAt, Kind, Login, Message};
 use crate::limits;
 use crate::protocol::resp::Value;
 
@@ -39,8 +39,17 @@ pub struct Session {
     notice: Option<Restored>,
     /// What a lost connection still brought.
     pushes: VecDeque<Value>,
+    /// Where the numbers of messages stand, for each name that was joined with numbers.
+    heard: [HashMap<Vec<u8>, Heard>; 3],
     /// The request whose answer was not given yet.
     unanswered: Option<(Meaning, Awaited)>,
+}
+
+/// What was heard under one name.
+#[derive(Debug, Clone, Copy)]
+struct Heard {
+    run: u64,
+    last: u64,
 }
 
 /// The connection is back.
@@ -52,6 +61,17 @@ pub struct Restored {
     pub attempts: u32,
     /// What could not be brought back.
     pub loss: Loss,
+    /// How many messages were missed, if they have numbers and the server is the same run.
+    pub missed: Option<Missed>,
+}
+
+/// Messages that were published while there was no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Missed {
+    /// So many, of all channels and patterns together.
+    pub messages: u64,
+    /// It may be less: a channel or a pattern had no other subscriber, and the server did not go on counting.
+    pub at_most: bool,
 }
 
 /// What happens to somebody who listens. Pushes are read, or values as they came.
@@ -92,6 +112,7 @@ impl Session {
             loss: Loss::default(),
             notice: None,
             pushes: VecDeque::new(),
+            heard: Default::default(),
             unanswered: None,
         }
     }
@@ -167,9 +188,9 @@ impl Session {
             self.give_up();
         }
         if self.connection.is_none() {
-            let Restored { away, attempts, loss } = self.attempt(self.attempt_timeout)?;
+            let Restored { away, attempts, loss, missed } = self.attempt(self.attempt_timeout)?;
             let untold = self.notice.take().map_or(Loss::default(), |notice| notice.loss);
-            self.notice = Some(Restored { away, attempts, loss: loss.clone().and(untold) });
+            self.notice = Some(Restored { away, attempts, loss: loss.clone().and(untold), missed });
             if loss.transaction.is_some() || loss.watched_keys {
                 return Err(ClientError::Forgotten(loss));
             }
@@ -250,13 +271,53 @@ impl Session {
     /// [`ClientError::Refused`], and those of [`Session::call`].
     pub fn subscribe<A: AsRef<[u8]>>(&mut self, kind: Kind, names: &[A]) -> Result<(), ClientError> {
         let Some(connection) = &mut self.connection else { return Err(no_connection()) };
-        let joined = connection.subscribe(kind, names);
-        match &joined {
-            Ok(()) => self.state.joined(kind, names),
-            Err(error) if is_loss(error) => self.give_up(),
-            Err(_) => {}
+        let joined = connection.join(kind, names);
+        match joined {
+            Ok(confirmations) => {
+                self.state.joined(kind, names);
+                self.compare(confirmations);
+                Ok(())
+            }
+            Err(error) => {
+                if is_loss(&error) {
+                    self.give_up();
+                }
+                Err(error)
+            }
         }
-        joined
+    }
+
+    /// Takes notice of the numbers of what was joined, and tells what was missed since they were seen last.
+    fn compare(&mut self, confirmations: Vec<Value>) -> Option<Missed> {
+        let mut missed = Some(Missed::default());
+        for confirmation in confirmations {
+            let Ok(Event::Joined { kind, name, at, .. }) = Event::of(confirmation) else { continue };
+            let Some(JoinedAt { run, last, base }) = at else {
+                missed = None;
+                continue;
+            };
+            let before = self.heard[kind as usize].insert(name, Heard { run, last });
+            missed = match (missed, before) {
+                (Some(missed), Some(before)) if before.run == run => Some(Missed {
+                    messages: missed.messages + last.saturating_sub(before.last),
+                    at_most: missed.at_most || before.last < base,
+                }),
+                _ => None,
+            };
+        }
+        missed
+    }
+
+    fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Message(Message { kind, pattern, channel, number: Some(number), .. }) => {
+                if let Some(heard) = self.heard[*kind as usize].get_mut(pattern.as_ref().unwrap_or(channel)) {
+                    heard.last = *number;
+                }
+            }
+            Event::Left { kind, name: Some(name), .. } => drop(self.heard[*kind as usize].remove(name)),
+            _ => {}
+        }
     }
 
     /// Waits for what happens next, until `deadline` or as long as it takes; none when nothing did by then. A time in
@@ -266,7 +327,11 @@ impl Session {
     /// A server that is there and refuses user, password, database or a subscription; a message that is none.
     pub fn next(&mut self, deadline: Option<Instant>) -> Result<Option<News>, ClientError> {
         Ok(match self.next_push(deadline)? {
-            Some(News::Event(push)) => Some(News::Event(Event::of(push)?)),
+            Some(News::Event(push)) => {
+                let event = Event::of(push)?;
+                self.hear(&event);
+                Some(News::Event(event))
+            }
             Some(News::Lost(error)) => Some(News::Lost(error)),
             Some(News::Restored(restored)) => Some(News::Restored(restored)),
             None => None,
@@ -324,8 +389,8 @@ impl Session {
     /// One attempt to make another connection the same.
     fn attempt(&mut self, timeout: Duration) -> Result<Restored, ClientError> {
         self.attempts = self.attempts.saturating_add(1);
-        let mut connection = match self.remake(timeout) {
-            Ok(connection) => connection,
+        let (mut connection, confirmations) = match self.remake(timeout) {
+            Ok(remade) => remade,
             Err(error) => {
                 self.not_before = Instant::now() + self.back_off.wait();
                 return Err(error);
@@ -335,17 +400,21 @@ impl Session {
         self.connection = Some(connection);
         let now = Instant::now();
         let away = now.saturating_duration_since(std::mem::replace(&mut self.since, now));
-        Ok(Restored { away, attempts: std::mem::take(&mut self.attempts), loss: std::mem::take(&mut self.loss) })
+        let missed = if confirmations.is_empty() { None } else { self.compare(confirmations) };
+        let (attempts, mut loss) = (std::mem::take(&mut self.attempts), std::mem::take(&mut self.loss));
+        loss.messages &= missed.is_none_or(|missed| missed.messages > 0);
+        Ok(Restored { away, attempts, loss, missed })
     }
 
-    fn remake(&self, timeout: Duration) -> Result<Connection, ClientError> {
+    fn remake(&self, timeout: Duration) -> Result<(Connection, Vec<Value>), ClientError> {
         let mut connection = Connection::open(&self.address, self.state.login(), Some(timeout))?;
         connection.set_timeout(Some(timeout));
+        let mut confirmations = Vec::new();
         for kind in Kind::ALL {
             let names: Vec<&Vec<u8>> = self.state.names(kind).iter().collect();
-            connection.subscribe(kind, &names)?;
+            confirmations.extend(connection.join(kind, &names)?);
         }
-        Ok(connection)
+        Ok((connection, confirmations))
     }
 
     /// Lets go of a connection that is lost; what it still brought is kept.

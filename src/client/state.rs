@@ -334,6 +334,7 @@ mod tests {
             version: Version::Resp3,
             sbe: false,
             name: Some(b"second".into()),
+            numbered: false,
         };
         assert_eq!(*seen.login(), wanted);
         assert_eq!(*state(&[("SELECT 7", "OK"), ("AUTH pw", "OK"), ("RESET", "RESET")]).login(), Login::default());

@@ -68,6 +68,19 @@ pub struct Message {
     pub channel: Vec<u8>,
     /// What was published: any bytes.
     pub payload: Vec<u8>,
+    /// Its number among the messages of the channel, or of the pattern; see [`Login::numbered`](super::Login).
+    pub number: Option<u64>,
+}
+
+/// Where the numbers of messages stand when a channel or pattern is joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JoinedAt {
+    /// Numbers of different runs of a server have nothing to do with each other.
+    pub run: u64,
+    /// Number of the last message before.
+    pub last: u64,
+    /// From here on, numbers follow each other without a gap. Before, there may be less messages than numbers.
+    pub base: u64,
 }
 
 /// What a push tells.
@@ -83,6 +96,8 @@ pub enum Event {
         name: Vec<u8>,
         /// Subscriptions of the connection now, as the server counts them for this kind.
         count: i64,
+        /// Where its numbers stand, for those who asked for them.
+        at: Option<JoinedAt>,
     },
     /// A subscription is no longer in force.
     Left {
@@ -123,18 +138,30 @@ impl Event {
         };
         let name = items.get(1).and_then(Value::as_bytes).map(<[u8]>::to_vec);
         Ok(match (items.get(2).and_then(Value::as_integer), name) {
-            (Some(count), Some(name)) if is_join => Event::Joined { kind, name, count },
+            (Some(count), Some(name)) if is_join => {
+                let number = |at: usize| Some(items.get(at)?.as_integer()? as u64);
+                let at = (number(3), number(4), number(5));
+                let at = if let (Some(run), Some(last), Some(base)) = at {
+                    Some(JoinedAt { run, last, base })
+                } else {
+                    None
+                };
+                Event::Joined { kind, name, count, at }
+            }
             (Some(count), name) if !is_join => Event::Left { kind, name, count },
             _ => Event::Other(Value::Push(items)),
         })
     }
 
     fn message(kind: Kind, items: Vec<Value>) -> Result<Event, ClientError> {
+        let mut items = items;
+        let number = items.pop_if(|item| matches!(item, Value::Integer(_))).and_then(|number| number.as_integer());
+        let number = number.map(|number| number as u64);
         let mut parts = items.into_iter().skip(1).map(into_bytes);
         let pattern = if kind == Kind::Pattern { parts.next().flatten() } else { None };
         match (parts.next().flatten(), parts.next().flatten(), parts.next()) {
             (Some(channel), Some(payload), None) if pattern.is_some() == (kind == Kind::Pattern) => {
-                Ok(Event::Message(Message { kind, pattern, channel, payload }))
+                Ok(Event::Message(Message { kind, pattern, channel, payload, number }))
             }
             _ => Err(ClientError::OddMessage),
         }
@@ -170,14 +197,17 @@ mod tests {
     fn pushes_are_told_apart() {
         let message = |kind, pattern: Option<&str>| {
             let pattern = pattern.map(|pattern| pattern.as_bytes().to_vec());
-            Event::Message(Message { kind, pattern, channel: b"c".into(), payload: b"m".into() })
+            Event::Message(Message { kind, pattern, channel: b"c".into(), payload: b"m".into(), number: None })
         };
         let left = |name: Option<&str>| Event::Left { kind: Kind::Pattern, name: name.map(Into::into), count: 0 };
         let rows = [
             (push(&["message", "c", "m"]), message(Kind::Channel, None)),
             (push(&["smessage", "c", "m"]), message(Kind::ShardChannel, None)),
             (push(&["pmessage", "c*", "c", "m"]), message(Kind::Pattern, Some("c*"))),
-            (with_count(&["subscribe", "c"], 1), Event::Joined { kind: Kind::Channel, name: b"c".into(), count: 1 }),
+            (
+                with_count(&["subscribe", "c"], 1),
+                Event::Joined { kind: Kind::Channel, name: b"c".into(), count: 1, at: None },
+            ),
             (with_count(&["punsubscribe", "c*"], 0), left(Some("c*"))),
             (Value::Push(vec![Value::Bulk(b"punsubscribe".into()), Value::Nil, Value::Integer(0)]), left(None)),
             (push(&["invalidate", "x"]), Event::Other(push(&["invalidate", "x"]))),

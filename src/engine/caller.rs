@@ -35,6 +35,8 @@ pub struct Caller {
     pub no_touch: bool,
     /// Watches the commands of all (MONITOR).
     pub monitor: bool,
+    /// Over SBE: messages are to come with their numbers.
+    pub numbered: bool,
     /// A transaction being queued or run.
     pub transaction: Option<Box<Transaction>>,
     /// A command under way, see [`crate::reply::Reply::Pending`].
@@ -109,6 +111,14 @@ impl Caller {
     /// For a session that speaks SBE, and so no version of RESP.
     pub const NO_RESP: u8 = 0;
 
+    /// In place of a version of RESP: SBE whose pushes have numbers.
+    pub const NUMBERED: u8 = 1;
+
+    /// How its pushes are encoded: a version of RESP, [`Caller::NO_RESP`] or [`Caller::NUMBERED`].
+    pub fn push_form(&self) -> u8 {
+        if self.numbered { Caller::NUMBERED } else { self.resp }
+    }
+
     /// Refuses a reply of more entries than one can hold.
     ///
     /// # Errors
@@ -132,6 +142,7 @@ impl Caller {
             no_evict: false,
             no_touch: false,
             monitor: false,
+            numbered: false,
             transaction: None,
             work: None,
             extras: None,

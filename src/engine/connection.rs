@@ -73,10 +73,10 @@ impl Engine {
         Ok(introduction(turn.caller))
     }
 
-    /// The binary protocol's Hello: database, user, password and name, of which empty ones change nothing. Nothing is
-    /// changed unless all of it is right.
+    /// The binary protocol's Hello: database, whether messages are to have numbers, user, password and name, of which
+    /// empty ones change nothing. Nothing is changed unless all of it is right.
     pub fn greet<H: Host>(&mut self, caller: &mut Caller, args: Args<'_>, now: Now, host: &mut H) -> Handled<'static> {
-        let words = [1, 2, 3, 4].map(|index| args.get(index).unwrap_or_default());
+        let words = [1, 2, 3, 4, 5].map(|index| args.get(index).unwrap_or_default());
         let turn = &mut Turn { caller, now, host, attempt: 0 };
         match self.greet_with(turn, words) {
             Ok(()) => Handled { executed: Executed::Ran, reply: introduction(turn.caller) },
@@ -87,12 +87,17 @@ impl Engine {
     fn greet_with<H: Host>(
         &mut self,
         turn: &mut Turn<'_, H>,
-        [db, user, password, name]: [&[u8]; 4],
+        [db, numbered, user, password, name]: [&[u8]; 5],
     ) -> Result<(), CommandError> {
         if turn.caller.transaction.is_some() {
             return Err(CommandError::NotInTransaction);
         }
         let db = self.database_index(parse_integer(db).ok_or(CommandError::InvalidDb)?)?;
+        let numbered = match numbered {
+            b"0" => false,
+            b"1" => true,
+            _ => return Err(CommandError::NotOffered("pushes of that kind")),
+        };
         if !is_plain_name(name) {
             return Err(CommandError::ClientName);
         }
@@ -106,6 +111,7 @@ impl Engine {
             return Err(CommandError::NoAuth);
         }
         turn.caller.db = db;
+        turn.caller.numbered = numbered;
         if !name.is_empty() {
             turn.caller.set_name(name);
         }
@@ -142,6 +148,7 @@ impl Engine {
         caller.replies = ReplyMode::On;
         caller.no_evict = false;
         caller.no_touch = false;
+        caller.numbered = false;
         if std::mem::take(&mut caller.monitor) {
             turn.host.set_monitor(false);
         }

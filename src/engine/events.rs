@@ -43,13 +43,14 @@ impl Engine {
     pub(super) fn deliver<H: Host>(&mut self, host: &mut H, channel: &[u8], payload: &[u8]) -> usize {
         let mut queued = 0;
         let mut frame = self.frames + 1;
-        let push = Push { frame, kind: PushKind::Message { channel, payload } };
-        for subscriber in self.channels.subscribers(channel) {
+        let (number, subscribers) = self.channels.publish(channel);
+        let push = Push { frame, number, kind: PushKind::Message { channel, payload } };
+        for subscriber in subscribers {
             queued += usize::from(host.push(*subscriber, &push) == Taken::Queued);
         }
-        self.patterns.matching(channel, &mut |pattern, subscribers| {
+        self.patterns.publish(channel, &mut |pattern, number, subscribers| {
             frame += 1;
-            let push = Push { frame, kind: PushKind::PatternMessage { pattern, channel, payload } };
+            let push = Push { frame, number, kind: PushKind::PatternMessage { pattern, channel, payload } };
             for subscriber in subscribers {
                 queued += usize::from(host.push(*subscriber, &push) == Taken::Queued);
             }
@@ -63,9 +64,10 @@ impl Engine {
     /// As [`Engine::deliver`], in the namespace of sharded channels, which knows no patterns.
     pub(super) fn deliver_sharded<H: Host>(&mut self, host: &mut H, channel: &[u8], payload: &[u8]) -> usize {
         self.frames += 1;
-        let push = Push { frame: self.frames, kind: PushKind::ShardMessage { channel, payload } };
+        let (number, subscribers) = self.shards.publish(channel);
+        let push = Push { frame: self.frames, number, kind: PushKind::ShardMessage { channel, payload } };
         let mut queued = 0;
-        for subscriber in self.shards.subscribers(channel) {
+        for subscriber in subscribers {
             queued += usize::from(host.push(*subscriber, &push) == Taken::Queued);
         }
         self.stats.published += 1;

@@ -91,6 +91,8 @@ pub struct Engine {
     candidates: Vec<memory::Candidate>,
     /// Serial number of the last pushed frame, see [`crate::reply::Push::frame`].
     frames: u64,
+    /// Which run of a server this is, for numbers of messages; drawn.
+    run: u64,
     /// CLIENT PAUSE lasts until then, ms since 1970: nothing is removed by expiry meanwhile.
     paused_until_ms: i64,
 }
@@ -162,6 +164,7 @@ impl Engine {
             garbage: garbage::Garbage::default(),
             candidates: Vec::new(),
             frames: 0,
+            run: std::hash::BuildHasher::hash_one(&hasher, "run"),
             paused_until_ms: 0,
         }
     }

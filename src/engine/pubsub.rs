@@ -1,8 +1,8 @@
 //! Publish/subscribe commands, on top of `topics`.
 
 use crate::command::{Args, Publish, Spublish};
-use crate::reply::{Confirmation, ConfirmationKind, Reply};
-use crate::topics::{Glob, Membership};
+use crate::reply::{Confirmation, ConfirmationKind, JoinedAt, Reply};
+use crate::topics::{Glob, Membership, Numbers};
 
 use super::caller::Caller;
 use super::host::{Host, SubscriberId};
@@ -10,7 +10,19 @@ use super::{Engine, Turn};
 
 /// Answers one confirmation for each name, with the count after it.
 fn confirm(kind: ConfirmationKind, names: Args<'_>, mut apply: impl FnMut(&[u8]) -> usize) -> Reply<'static> {
-    let confirmation = |name: &[u8]| Confirmation { kind, count: apply(name), name: Some(name.to_vec()) };
+    confirm_numbers(kind, names, |name| (apply(name), None))
+}
+
+/// The same, with where the numbers of each stand for those who want to know.
+fn confirm_numbers(
+    kind: ConfirmationKind,
+    names: Args<'_>,
+    mut apply: impl FnMut(&[u8]) -> (usize, Option<JoinedAt>),
+) -> Reply<'static> {
+    let confirmation = |name: &[u8]| {
+        let (count, numbers) = apply(name);
+        Confirmation { kind, count, name: Some(name.to_vec()), numbers }
+    };
     Reply::Confirmations(names.iter().map(confirmation).collect())
 }
 
@@ -22,14 +34,18 @@ fn confirm_all(
     mut apply: impl FnMut(&[u8]) -> usize,
 ) -> Reply<'static> {
     if names.is_empty() {
-        return Reply::Confirmations(vec![Confirmation { kind, name: None, count }]);
+        return Reply::Confirmations(vec![Confirmation { kind, name: None, count, numbers: None }]);
     }
-    let confirmation = |name: Vec<u8>| Confirmation { kind, count: apply(&name), name: Some(name) };
+    let confirmation = |name: Vec<u8>| Confirmation { kind, count: apply(&name), name: Some(name), numbers: None };
     Reply::Confirmations(names.into_iter().map(confirmation).collect())
 }
 
 fn owned<'n>(names: impl Iterator<Item = &'n [u8]>) -> Vec<Vec<u8>> {
     names.map(<[u8]>::to_vec).collect()
+}
+
+fn joined_at(run: u64, numbers: Option<Numbers>) -> Option<JoinedAt> {
+    numbers.map(|Numbers { last, base }| JoinedAt { run, last, base })
 }
 
 /// The three memberships of a caller and where its pushes go.
@@ -41,26 +57,29 @@ fn memberships(caller: &mut Caller) -> (SubscriberId, &mut Membership, &mut Memb
 
 impl Engine {
     pub(super) fn subscribe<H: Host>(&mut self, turn: &mut Turn<'_, H>, names: Args<'_>) -> Reply<'static> {
+        let run = turn.caller.numbered.then_some(self.run);
         let (subscriber, channels, patterns, _) = memberships(turn.caller);
-        confirm(ConfirmationKind::Subscribe, names, |name| {
+        confirm_numbers(ConfirmationKind::Subscribe, names, |name| {
             self.channels.join(channels, subscriber, name);
-            channels.len() + patterns.len()
+            (channels.len() + patterns.len(), run.and_then(|run| joined_at(run, self.channels.numbers(name))))
         })
     }
 
     pub(super) fn psubscribe<H: Host>(&mut self, turn: &mut Turn<'_, H>, names: Args<'_>) -> Reply<'static> {
+        let run = turn.caller.numbered.then_some(self.run);
         let (subscriber, channels, patterns, _) = memberships(turn.caller);
-        confirm(ConfirmationKind::PSubscribe, names, |name| {
+        confirm_numbers(ConfirmationKind::PSubscribe, names, |name| {
             self.patterns.join(patterns, subscriber, name);
-            channels.len() + patterns.len()
+            (channels.len() + patterns.len(), run.and_then(|run| joined_at(run, self.patterns.numbers(name))))
         })
     }
 
     pub(super) fn ssubscribe<H: Host>(&mut self, turn: &mut Turn<'_, H>, names: Args<'_>) -> Reply<'static> {
+        let run = turn.caller.numbered.then_some(self.run);
         let (subscriber, _, _, shards) = memberships(turn.caller);
-        confirm(ConfirmationKind::SSubscribe, names, |name| {
+        confirm_numbers(ConfirmationKind::SSubscribe, names, |name| {
             self.shards.join(shards, subscriber, name);
-            shards.len()
+            (shards.len(), run.and_then(|run| joined_at(run, self.shards.numbers(name))))
         })
     }
 
@@ -110,6 +129,10 @@ impl Engine {
     pub(super) fn leave_everything(&mut self, caller: &mut Caller) {
         let subscriber = caller.subscriber;
         let Some(extras) = caller.extras.as_mut() else { return };
+        if caller.numbered {
+            self.channels.remember(&extras.channels);
+            self.shards.remember(&extras.shards);
+        }
         self.channels.leave_all(&mut extras.channels, subscriber);
         self.patterns.leave_all(&mut extras.patterns, subscriber);
         self.shards.leave_all(&mut extras.shards, subscriber);

@@ -23,7 +23,7 @@ pub(super) struct Session {
     pub(super) subscriber: SubscriberId,
     /// Away while its own turn runs.
     pub(super) caller: Option<Caller>,
-    /// RESP version its pushes are encoded in, or [`Caller::NO_RESP`]; follows the caller's at the end of each command.
+    /// How its pushes are encoded, see [`Caller::push_form`]; follows the caller's at the end of each command.
     pub(super) resp: u8,
     /// Its first bytes have not told yet whether it speaks SBE.
     pub(super) undecided: bool,

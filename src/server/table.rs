@@ -76,7 +76,7 @@ struct Running {
 /// The command being executed, as far as others ask about it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RunningCommand {
-    /// RESP version of its reply, or [`Caller::NO_RESP`].
+    /// How pushes to the session itself are encoded, see [`Caller::push_form`].
     pub(super) resp: u8,
     pub(super) spec: Option<&'static Spec>,
     /// Bytes of the requests that were read together with it, itself included.
@@ -91,7 +91,7 @@ pub(super) struct RunningCommand {
 #[derive(Default)]
 struct Frames {
     serial: u64,
-    versions: [Frame; 3],
+    versions: [Frame; 4],
 }
 
 #[derive(Default)]
@@ -179,7 +179,7 @@ impl Table {
     pub(super) fn end_turn(&mut self, subscriber: SubscriberId, caller: Caller, outbox: Outbox) {
         self.running = None;
         let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
-        session.resp = caller.resp;
+        session.resp = caller.push_form();
         session.subscribed = caller.subscriptions() + caller.shard_subscriptions() > 0;
         session.caller = Some(caller);
         session.outbox = outbox;
@@ -291,7 +291,7 @@ impl Table {
     fn show_line(&mut self, monitor: SubscriberId, line: &Bytes) {
         let resp = self.sessions.get(monitor.0 as usize).map_or(2, |session| session.resp);
         let append = |outbox: &mut Outbox| match (resp, line.len() >= FRAME_SHARED_BYTES) {
-            (Caller::NO_RESP, _) => sbe::reply::monitored(&line[1..line.len() - 2], outbox),
+            (Caller::NO_RESP | Caller::NUMBERED, _) => sbe::reply::monitored(&line[1..line.len() - 2], outbox),
             (_, true) => outbox.shared(line.clone()),
             (_, false) => outbox.extend(line),
         };
@@ -357,12 +357,14 @@ impl Frames {
         let place = match version {
             3 => 1,
             Caller::NO_RESP => 2,
+            Caller::NUMBERED => 3,
             _ => 0,
         };
         let frame = &mut self.versions[place];
         if frame.bytes.is_empty() && frame.shared.is_none() {
             match version {
                 Caller::NO_RESP => sbe::reply::push(&push.kind, &mut frame.bytes),
+                Caller::NUMBERED => sbe::reply::numbered_push(&push.kind, push.number, &mut frame.bytes),
                 version => push_frame(&push.kind, version, &mut frame.bytes),
             }
             if frame.bytes.len() >= FRAME_SHARED_BYTES {

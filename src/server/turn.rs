@@ -414,7 +414,7 @@ impl Run<'_> {
         // Only CLIENT tells of it, now or from a queue.
         let told = spec.is_some_and(|spec| spec.container == Some(CommandId::CLIENT) || spec.id == CommandId::EXEC);
         RunningCommand {
-            resp: self.caller.resp,
+            resp: self.caller.push_form(),
             spec,
             inbox_bytes: self.inbox_bytes,
             words_bytes: if told { request.args.iter().map(<[u8]>::len).sum() } else { 0 },

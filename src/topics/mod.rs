@@ -11,6 +11,7 @@
 
 mod glob;
 mod grams;
+mod numbers;
 mod patterns;
 mod registry;
 mod roster;
@@ -18,6 +19,7 @@ mod router;
 mod slots;
 
 pub use glob::Glob;
+pub use numbers::Numbers;
 pub use patterns::Patterns;
 pub use registry::Membership;
 pub use router::Router;

@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, Hash};
 
 use super::glob::Glob;
 use super::grams::{Grams, NONE, Place};
+use super::numbers::{Numbers, next};
 use super::registry::{Joined, Membership, Registry};
 
 /// Distinct patterns, each with its subscribers.
@@ -23,12 +24,15 @@ pub struct Patterns<Id, S> {
     grams: Grams,
     /// How many patterns were ever new.
     arrivals: u64,
+    /// How many messages were published.
+    published: u64,
 }
 
 /// What is kept beside a pattern: its compiled form, and its neighbours in a list of the index.
 #[derive(Debug)]
 struct Filed {
     glob: Glob,
+    numbers: Option<Box<Numbers>>,
     order: u64,
     place: Place,
     next: u32,
@@ -39,7 +43,7 @@ impl<Id: Copy + Eq + Hash, S: BuildHasher> Patterns<Id, S> {
     /// No patterns.
     pub fn new(hasher: S) -> Self {
         let grams = Grams::new(hasher.hash_one("grams"));
-        Patterns { registry: Registry::new(hasher), grams, arrivals: 0 }
+        Patterns { registry: Registry::new(hasher), grams, arrivals: 0, published: 0 }
     }
 
     /// Subscribes `id`, whose membership this is, to a pattern. False when it was subscribed before. O(1) amortised,
@@ -48,11 +52,11 @@ impl<Id: Copy + Eq + Hash, S: BuildHasher> Patterns<Id, S> {
     /// # Panics
     /// Like all methods that take a membership, when it belongs to another table or another id.
     pub fn join(&mut self, membership: &mut Membership, id: Id, pattern: &[u8]) -> bool {
-        let Patterns { registry, grams, arrivals } = self;
+        let Patterns { registry, grams, arrivals, .. } = self;
         let file = || {
             let glob = Glob::new(pattern);
             let place = grams.place(&glob);
-            Filed { glob, order: *arrivals, place, next: NONE, previous: NONE }
+            Filed { glob, numbers: None, order: *arrivals, place, next: NONE, previous: NONE }
         };
         match registry.join(membership, id, pattern, file) {
             Joined::Already => return false,
@@ -79,15 +83,24 @@ impl<Id: Copy + Eq + Hash, S: BuildHasher> Patterns<Id, S> {
 
     /// The patterns of a membership, in the order [`Router::names`](super::Router::names) has.
     pub fn names<'a>(&'a self, membership: &'a Membership) -> impl ExactSizeIterator<Item = &'a [u8]> {
-        self.registry.names(membership)
+        self.registry.topics(membership).map(|topic| &*topic.name)
     }
 
-    /// Tells `visit` each pattern that matches a channel, with its subscribers, the pattern subscribed to first coming
-    /// first.
+    /// Where the numbers of a pattern's messages stand, which have some from now on; none when nobody subscribes to it.
+    pub fn numbers(&mut self, pattern: &[u8]) -> Option<Numbers> {
+        let Patterns { registry, published, .. } = self;
+        let slot = registry.find(pattern)?;
+        let numbers = &mut registry.get_mut(slot).extra.numbers;
+        Some(**numbers.get_or_insert_with(|| Box::new(Numbers::begin(*published))))
+    }
+
+    /// Counts a message on a channel: tells `visit` each pattern that matches, the number that the message has among
+    /// those of the pattern, and its subscribers. The number is 0 where nobody has asked for numbers. The pattern subscribed to first comes first.
     ///
     /// Costs the length of the name plus one match for each pattern filed under one of its grams. Does not allocate
     /// while few match.
-    pub fn matching(&self, channel: &[u8], visit: &mut impl FnMut(&[u8], &[Id])) {
+    pub fn publish(&mut self, channel: &[u8], visit: &mut impl FnMut(&[u8], u64, &[Id])) {
+        self.published += 1;
         if self.registry.len() == 0 {
             return;
         }
@@ -105,8 +118,9 @@ impl<Id: Copy + Eq + Hash, S: BuildHasher> Patterns<Id, S> {
             }
         }
         for (_, slot) in matches.sorted() {
-            let topic = self.registry.get(*slot);
-            visit(&topic.name, topic.subscribers());
+            let topic = self.registry.get_mut(*slot);
+            let number = next(&mut topic.extra.numbers);
+            visit(&topic.name, number, topic.subscribers());
         }
     }
 
@@ -210,9 +224,9 @@ mod tests {
         Patterns::new(RandomState::new())
     }
 
-    fn heard(patterns: &Patterns<u32, RandomState>, channel: &[u8]) -> Vec<(Vec<u8>, Vec<u32>)> {
+    fn heard(patterns: &mut Patterns<u32, RandomState>, channel: &[u8]) -> Vec<(Vec<u8>, Vec<u32>)> {
         let mut heard = Vec::new();
-        patterns.matching(channel, &mut |pattern: &[u8], ids: &[u32]| {
+        patterns.publish(channel, &mut |pattern: &[u8], _, ids: &[u32]| {
             let mut ids = ids.to_vec();
             ids.sort_unstable();
             heard.push((pattern.to_vec(), ids));
@@ -226,11 +240,11 @@ mod tests {
         assert!(patterns.join(&mut one, 1, b"a*") && patterns.join(&mut two, 2, b"a*"));
         assert!(!patterns.join(&mut two, 2, b"a*"));
         assert_eq!(patterns.len(), 1);
-        assert_eq!(heard(&patterns, b"ab"), [(b"a*".to_vec(), vec![1, 2])]);
+        assert_eq!(heard(&mut patterns, b"ab"), [(b"a*".to_vec(), vec![1, 2])]);
         assert!(patterns.leave(&mut one, 1, b"a*") && !patterns.leave(&mut one, 1, b"a*"));
-        assert_eq!(heard(&patterns, b"ab"), [(b"a*".to_vec(), vec![2])]);
+        assert_eq!(heard(&mut patterns, b"ab"), [(b"a*".to_vec(), vec![2])]);
         patterns.leave_all(&mut two, 2);
-        assert!(patterns.is_empty() && heard(&patterns, b"ab").is_empty());
+        assert!(patterns.is_empty() && heard(&mut patterns, b"ab").is_empty());
     }
 
     #[test]
@@ -243,7 +257,7 @@ mod tests {
         patterns.leave(&mut one, 1, b"*");
         patterns.join(&mut one, 1, b"*");
         patterns.leave(&mut one, 1, b"*port*");
-        let told: Vec<_> = heard(&patterns, b"news.sport.x").into_iter().map(|(pattern, _)| pattern).collect();
+        let told: Vec<_> = heard(&mut patterns, b"news.sport.x").into_iter().map(|(pattern, _)| pattern).collect();
         assert_eq!(told, [&b"news.sport.*"[..], b"?*", b"*port*", b"news*", b"[n]ews.*", b"*.x", b"*e*", b"*"]);
     }
 
@@ -253,7 +267,7 @@ mod tests {
         for pattern in ["*a*", "*aa*", "*aaaa*", "*aaaaaaaa*", "aaaa*b", "*aaaaaaaab"] {
             patterns.join(&mut membership, 1, pattern.as_bytes());
         }
-        assert_eq!(heard(&patterns, &[b'a'; 1_000]).len(), 4);
+        assert_eq!(heard(&mut patterns, &[b'a'; 1_000]).len(), 4);
     }
 
     #[test]
@@ -264,7 +278,7 @@ mod tests {
         }
         patterns.join(&mut membership, 1, b"*");
         let mut told = 0;
-        let used = measure(|| patterns.matching(b"p4999.x", &mut |_: &[u8], _: &[u32]| told += 1));
+        let used = measure(|| patterns.publish(b"p4999.x", &mut |_: &[u8], _, _: &[u32]| told += 1));
         assert_eq!((told, used.count_total), (2, 0));
     }
 
@@ -345,7 +359,7 @@ mod tests {
                         (entry.0.to_vec(), ids)
                     })
                     .collect();
-                prop_assert_eq!(heard(&patterns, channel), expected);
+                prop_assert_eq!(heard(&mut patterns, channel), expected);
             }
             for (id, membership) in memberships.iter_mut().enumerate() {
                 let held: Vec<Vec<u8>> = patterns.names(membership).map(<[u8]>::to_vec).collect();

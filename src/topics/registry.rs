@@ -99,8 +99,12 @@ impl<Id: Copy + Eq + Hash, Extra, S: BuildHasher> Registry<Id, Extra, S> {
         self.topics.iter()
     }
 
-    pub(super) fn names(&self, membership: &Membership) -> impl ExactSizeIterator<Item = &[u8]> {
-        membership.slots.as_slice().iter().map(|slot| &*self.topics.get(*slot).name)
+    /// The topics of a membership.
+    pub(super) fn topics<'a>(
+        &'a self,
+        membership: &'a Membership,
+    ) -> impl ExactSizeIterator<Item = &'a Topic<Id, Extra>> {
+        membership.slots.as_slice().iter().map(|slot| self.topics.get(*slot))
     }
 
     pub(super) fn join(

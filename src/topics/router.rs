@@ -6,6 +6,7 @@
 
 use std::hash::{BuildHasher, Hash};
 
+use super::numbers::{Numbers, REMEMBERED_MAX, Remembered, next};
 use super::registry::{Joined, Membership, Registry};
 
 /// Literal names, each with its subscribers.
@@ -14,13 +15,16 @@ use super::registry::{Joined, Membership, Registry};
 /// pair ends. Names are what strangers choose, so the hasher should be keyed.
 #[derive(Debug)]
 pub struct Router<Id, S> {
-    registry: Registry<Id, (), S>,
+    registry: Registry<Id, Option<Box<Numbers>>, S>,
+    remembered: Remembered,
+    /// How many messages were published.
+    published: u64,
 }
 
 impl<Id: Copy + Eq + Hash, S: BuildHasher> Router<Id, S> {
     /// An empty router.
     pub fn new(hasher: S) -> Self {
-        Router { registry: Registry::new(hasher) }
+        Router { registry: Registry::new(hasher), remembered: Remembered::default(), published: 0 }
     }
 
     /// Subscribes `id`, whose membership this is, to a name. False when it was subscribed before. O(1) amortised.
@@ -28,7 +32,7 @@ impl<Id: Copy + Eq + Hash, S: BuildHasher> Router<Id, S> {
     /// # Panics
     /// Like all methods that take a membership, when it belongs to another router or another id.
     pub fn join(&mut self, membership: &mut Membership, id: Id, name: &[u8]) -> bool {
-        !matches!(self.registry.join(membership, id, name, || ()), Joined::Already)
+        !matches!(self.registry.join(membership, id, name, || None), Joined::Already)
     }
 
     /// Ends one subscription. False when there was none. O(1) amortised.
@@ -44,7 +48,37 @@ impl<Id: Copy + Eq + Hash, S: BuildHasher> Router<Id, S> {
     /// The names of a membership. In order of joining, except that in a membership that ever held more than 32 names
     /// the latest may stand where one was left.
     pub fn names<'a>(&'a self, membership: &'a Membership) -> impl ExactSizeIterator<Item = &'a [u8]> {
-        self.registry.names(membership)
+        self.registry.topics(membership).map(|topic| &*topic.name)
+    }
+
+    /// Counts a message under a name: its number, and who hears it, in no promised order. One hash lookup. The number
+    /// is 0 where nobody has asked for numbers.
+    pub fn publish(&mut self, name: &[u8]) -> (u64, &[Id]) {
+        self.published += 1;
+        let Some(slot) = self.registry.find(name) else {
+            self.remembered.count(name);
+            return (0, &[]);
+        };
+        let topic = self.registry.get_mut(slot);
+        (next(&mut topic.extra), topic.subscribers())
+    }
+
+    /// Where the numbers of a name's messages stand, which have some from now on; none when nobody subscribes to it.
+    pub fn numbers(&mut self, name: &[u8]) -> Option<Numbers> {
+        let Router { registry, remembered, published } = self;
+        let slot = registry.find(name)?;
+        let begin = || Box::new(remembered.come_back(name).unwrap_or(Numbers::begin(*published)));
+        Some(**registry.get_mut(slot).extra.get_or_insert_with(begin))
+    }
+
+    /// Goes on counting the messages of the names that end with a membership, for a subscriber that may come back. As
+    /// many as fit; ask before leaving.
+    pub fn remember(&mut self, membership: &Membership) {
+        for topic in self.registry.topics(membership).take(REMEMBERED_MAX) {
+            if let (Some(numbers), [_]) = (&topic.extra, topic.subscribers()) {
+                self.remembered.leave(&topic.name, **numbers);
+            }
+        }
     }
 
     /// Who hears a name: one hash lookup, then a slice in no promised order. Empty when nobody does.
@@ -110,6 +144,35 @@ mod tests {
         router.leave(&mut membership, 9, b"b");
         router.join(&mut membership, 9, b"b");
         assert_eq!(names(&router, &membership), [&b"d"[..], b"", b"a", b"c", b"b"]);
+    }
+
+    #[test]
+    fn messages_are_numbered_and_numbers_never_fall() {
+        let (mut router, mut one, mut two) = (router(), Membership::default(), Membership::default());
+        router.publish(b"a");
+        router.join(&mut one, 1, b"a");
+        router.join(&mut two, 2, b"b");
+        assert_eq!(router.publish(b"b"), (0, &[2][..]));
+        assert_eq!(router.numbers(b"a"), Some(Numbers { last: 2, base: 2 }));
+        assert_eq!(router.numbers(b"b"), Some(Numbers { last: 2, base: 2 }));
+        assert_eq!(router.publish(b"a"), (3, &[1][..]));
+        assert_eq!((router.publish(b"a").0, router.publish(b"b").0), (4, 3));
+        // Who is remembered misses nothing without knowing how much it was.
+        router.remember(&one);
+        router.leave_all(&mut one, 1);
+        for _ in 0..5 {
+            router.publish(b"a");
+        }
+        router.join(&mut one, 1, b"a");
+        assert_eq!(router.numbers(b"a"), Some(Numbers { last: 9, base: 2 }));
+        // Who is not knows how much it was at most.
+        router.leave_all(&mut one, 1);
+        for _ in 0..5 {
+            router.publish(b"b");
+        }
+        router.join(&mut one, 1, b"a");
+        assert_eq!(router.numbers(b"a"), Some(Numbers { last: 15, base: 15 }));
+        assert_eq!((router.numbers(b"c"), router.publish(b"c")), (None, (0, &[][..])));
     }
 
     #[test]
@@ -186,7 +249,7 @@ mod tests {
             }
         });
         // A hundred channels, each alone in its chunk of 64.
-        assert!(left < 100 * 64 * 64 && left < held / 20, "{left} of {held}");
+        assert!(left < 100 * 64 * 72 && left < held / 20, "{left} of {held}");
     }
 
     proptest! {

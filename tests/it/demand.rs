@@ -1,6 +1,7 @@
 //! Rings on demand: asked for over a Unix socket, which is their bell and their end.
 
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,15 @@ fn demand(socket: UnixStream, request: &str) -> Connection {
     let (answer, memory) = ask(&socket, request);
     let memory = memory.unwrap_or_else(|| panic!("{request}: {answer}"));
     Connection::demanded(RingPipe::demanded(socket, memory))
+}
+
+/// The socket and the memory of a ring on demand of the socket at a path, 4 KiB each way.
+pub fn memory(path: &Path) -> (UnixStream, OwnedFd) {
+    let mut socket = UnixStream::connect(path).expect("connect");
+    socket.set_read_timeout(Some(WATCHDOG)).expect("a timeout");
+    socket.write_all(b"GOBLIN.RING 4096\r\n").expect("sent");
+    let (_, memory) = receive_with(&socket, &mut [0; 4096]).expect("an answer");
+    (socket, memory.expect("memory"))
 }
 
 /// A session over a ring on demand of the socket at a path.
@@ -206,10 +216,8 @@ fn lies_in_it_end_its_own_client_only(server: &Server) {
         assert_eq!(other.ask("PING").text(), "PONG", "lie {lie}");
     }
     // What was not the client's to change cannot be changed.
-    let mut socket = connect(server);
-    socket.write_all(b"GOBLIN.RING 4096\r\n").expect("sent");
-    let (_, memory) = receive_with(&socket, &mut [0; 4096]).expect("an answer");
-    let memory = std::fs::File::from(memory.expect("memory"));
+    let (_socket, memory) = memory(&server.socket());
+    let memory = std::fs::File::from(memory);
     assert!(memory.set_len(0).is_err() && memory.set_len(1 << 20).is_err());
     server.assert_alive();
 }

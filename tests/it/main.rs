@@ -69,6 +69,7 @@ mod reconnect;
 mod tail;
 // RENAME, COPY, MOVE, and the use of keys.
 mod moves;
+mod numbers;
 // CLIENT PAUSE.
 mod pause;
 // Requests as bytes, hostile ones included.
@@ -139,6 +140,7 @@ fn main() -> ExitCode {
     long::tests(&mut suite);
     memory::tests(&mut suite);
     moves::tests(&mut suite);
+    numbers::tests(&mut suite);
     pause::tests(&mut suite);
     protocol::tests(&mut suite);
     process::tests(&mut suite);

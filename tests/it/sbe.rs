@@ -476,7 +476,12 @@ fn a_monitor_is_told_by_pushes(server: &Server) {
 }
 
 fn hello(db: u32, user: &str, password: &str, name: &str) -> Vec<u8> {
-    frame(1001, 4, &[db.to_le_bytes().to_vec(), strings(&[user, password, name])].concat())
+    greeting(db, 0, [user, password, name])
+}
+
+/// Hello, which also says of which kind pushes are to be.
+pub fn greeting(db: u32, pushes: u8, words: [&str; 3]) -> Vec<u8> {
+    frame(1001, 5, &[db.to_le_bytes().to_vec(), vec![pushes], strings(&words)].concat())
 }
 
 fn hello_is_all_or_nothing(server: &Server) {
@@ -486,6 +491,7 @@ fn hello_is_all_or_nothing(server: &Server) {
         c.answer().value.to_string()
     };
     assert_eq!(say(hello(99, "", "", "x")), "-ERR DB index is out of range");
+    assert_eq!(say(greeting(0, 2, ["", "", "x"])), "-ERR goblin does not offer pushes of that kind");
     assert!(say(hello(3, "", "", "a b")).starts_with("-ERR Client names cannot contain spaces"));
     assert!(say(hello(3, "", "secret", "x")).starts_with("-ERR AUTH <password> called without any password"));
     assert_eq!(say(hello(3, "nobody", "x", "x")).split(' ').next(), Some("-WRONGPASS"));

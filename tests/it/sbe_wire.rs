@@ -82,6 +82,18 @@ pub fn parse(bytes: &[u8]) -> Option<Answer> {
             is_message = matches!(kind, 0 | 1 | 6 | 9);
             push(kind, count, [reader.data(), reader.data(), reader.data()])
         }
+        1003 => {
+            let (kind, number) = (fixed.u8(), fixed.u64());
+            assert!(matches!(kind, 0 | 1 | 6), "a message has a number, not kind {kind}");
+            is_message = true;
+            with_numbers(push(kind, 0, [reader.data(), reader.data(), reader.data()]), &[number])
+        }
+        1004 => {
+            let (kind, count) = (fixed.u8(), fixed.u32());
+            assert!(matches!(kind, 2 | 3 | 7), "joining has numbers, not kind {kind}");
+            let numbers = [fixed.u64(), fixed.u64(), fixed.u64()];
+            with_numbers(push(kind, count, [reader.data(), reader.data(), Vec::new()]), &numbers)
+        }
         13 => Value::Array(reader.entries(|mut fixed, reader| {
             Value::Array(vec![Value::Bulk(reader.data()), Value::Integer(fixed.u32().into())])
         })),
@@ -112,6 +124,12 @@ fn push(kind: u8, count: u32, [pattern, channel, payload]: [Vec<u8>; 3]) -> Valu
         9 => return Value::Status(String::from_utf8_lossy(&payload).into_owned()),
         other => panic!("no push is of kind {other}"),
     })
+}
+
+fn with_numbers(push: Value, numbers: &[u64]) -> Value {
+    let Value::Push(mut items) = push else { panic!("a push") };
+    items.extend(numbers.iter().map(|number| Value::Integer(*number as i64)));
+    Value::Push(items)
 }
 
 struct Reader<'a> {

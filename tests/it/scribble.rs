@@ -1,16 +1,21 @@
 //! Hostile memory and hostile frames: random words over rings that are being served, and frames that were changed on
 //! their way. Others are answered meanwhile, and nothing grows.
 //!
-//! `GOBLIN_FUZZ_SECONDS` says for how long each of these tests goes on, `GOBLIN_FUZZ_SEED` what it draws.
+//! `GOBLIN_FUZZ_SECONDS` says for how long each of these tests goes on, `GOBLIN_FUZZ_SEED` what it draws, and
+//! `GOBLIN_FUZZ_CORPUS` names a file to which conversations are added that were refused in words nobody was refused in
+//! before. `corpus.txt` holds such conversations, one a line in hexadecimal digits, which are repeated each time.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::demand;
 use crate::protocol::Random;
 use crate::road::{RingLease, Server};
+use crate::sbe::greeting;
 use crate::sbe_wire::{self, MAGIC, call, data, frame, group};
 use crate::suite::{Need, Suite, tests};
 use crate::wire::{self, Connection, shown};
@@ -20,6 +25,7 @@ pub fn tests(suite: &mut Suite) {
     tests!(suite, plain, Need::Goblin;
         rings_that_are_scribbled_over_harm_nobody,
         frames_that_were_changed_harm_nobody,
+        the_corpus_is_answered_frame_by_frame,
     );
 }
 
@@ -85,10 +91,20 @@ fn rings_that_are_scribbled_over_harm_nobody() {
         for (at, path) in paths.iter().enumerate() {
             let random = Random::new(plan.seed * 1000 + at as u64);
             let is_over = &is_over;
-            scope.spawn(move || Scribbler::new(path, random).go_on(is_over));
+            let file = OpenOptions::new().read(true).write(true).open(path).expect("a ring");
+            scope.spawn(move || Scribbler::new(file, random).go_on(u32::MAX, is_over));
         }
+        let (is_over, socket) = (&is_over, server.socket());
+        scope.spawn(move || {
+            let mut random = Random::new(plan.seed * 1000 + SCRIBBLED as u64);
+            while !is_over.load(Ordering::Relaxed) {
+                // The socket ends with the memory: until then the server may still read what is written.
+                let (_socket, memory) = demand::memory(&socket);
+                Scribbler::new(File::from(memory), Random::new(random.next())).go_on(300, is_over);
+            }
+        });
         // Its end is told to the scribblers whatever happens here.
-        let _ends = Ends(&is_over);
+        let _ends = Ends(is_over);
         while plan.goes_on() {
             rounds += 1;
             for (at, other) in others.iter_mut().enumerate() {
@@ -105,7 +121,8 @@ fn rings_that_are_scribbled_over_harm_nobody() {
         value.expect("a field").parse::<u64>().expect("a number")
     };
     assert!(field("goblin_corrupt_rings") > 0);
-    assert!(field("connected_clients") <= 4 + SCRIBBLED as u64);
+    // One may be on its way out.
+    assert!(field("connected_clients") <= 4 + SCRIBBLED as u64 + 2);
     assert!(server.rss_bytes() < RSS_BYTES_MAX, "{} bytes", server.rss_bytes());
     // Whoever puts the first words of the header back, which only clients read, finds a clean ring.
     for (path, header) in paths.iter().zip(headers) {
@@ -139,8 +156,7 @@ struct Scribbler {
 }
 
 impl Scribbler {
-    fn new(path: &Path, random: Random) -> Scribbler {
-        let file = OpenOptions::new().read(true).write(true).open(path).expect("a ring");
+    fn new(file: File, random: Random) -> Scribbler {
         let mut requests: Vec<Vec<u8>> = golden();
         requests.push([MAGIC, &sbe_wire::call(&["PING"])].concat());
         requests.push(MAGIC.to_vec());
@@ -150,8 +166,11 @@ impl Scribbler {
         Scribbler { file, random, requests }
     }
 
-    fn go_on(mut self, is_over: &AtomicBool) {
-        while !is_over.load(Ordering::Relaxed) {
+    fn go_on(mut self, steps: u32, is_over: &AtomicBool) {
+        for _ in 0..steps {
+            if is_over.load(Ordering::Relaxed) {
+                return;
+            }
             match self.random.below(10) {
                 0 => self.word_at(HEADER_WORDS),
                 1 => self.word_at(FILE_BYTES / 8),
@@ -261,6 +280,9 @@ fn golden() -> Vec<Vec<u8>> {
         call(&["SMEMBERS", "key"]),
         call(&["EXEC"]),
         call(&["HELLO"]),
+        greeting(0, 1, ["", "", "name"]),
+        call(&["GOBLIN.RING", "4096"]),
+        call(&["SUBSCRIBE", "a", "bc"]),
         call(&["CLIENT", "INFO"]),
         call(&["COMMAND", "DOCS", "get"]),
     ]
@@ -274,6 +296,8 @@ fn frames_that_were_changed_harm_nobody() {
     other.ask("CONFIG SET proto-max-bulk-len 1mb");
     let mut random = Random::new(plan.seed);
     let golden = golden();
+    let mut known: BTreeSet<String> =
+        corpus().iter().flat_map(|bytes| refusals(server.connect_unix(), bytes)).collect();
     let mut rounds = 0_u64;
     while plan.goes_on() {
         rounds += 1;
@@ -285,19 +309,13 @@ fn frames_that_were_changed_harm_nobody() {
             }
             bytes.extend(frame);
         }
-        let mut peer = if rounds.is_multiple_of(2) { server.connect_unix() } else { server.connect_ring() };
-        // Who was refused may have gone already.
-        if peer.try_send(&[MAGIC, &bytes].concat()).is_ok() {
-            peer.shut_down_writing_quietly();
+        let peer = if rounds.is_multiple_of(2) { server.connect_unix() } else { server.connect_ring() };
+        let refusals = refusals(peer, &bytes);
+        let before = known.len();
+        known.extend(refusals);
+        if known.len() > before {
+            keep(&bytes);
         }
-        let answers = peer.rest();
-        let mut unread = &answers[..];
-        while let Some(answer) = sbe_wire::parse(unread) {
-            unread = &unread[answer.len..];
-        }
-        // Who says no more and does not read loses what no buffer holds.
-        let is_cut = answers.len() > 16 << 10;
-        assert!(unread.is_empty() || is_cut, "{} was answered by {}", shown(&bytes), shown(&answers));
         if rounds.is_multiple_of(64) {
             assert_eq!(other.ask("PING").text(), "PONG");
             other.ask("FLUSHALL");
@@ -308,6 +326,59 @@ fn frames_that_were_changed_harm_nobody() {
     if std::env::var_os("GOBLIN_FUZZ_SECONDS").is_some() {
         eprintln!("frames: {rounds} conversations");
     }
+}
+
+/// Says these frames and nothing more, checks that whole frames answer, and tells in which words it was refused.
+fn refusals(mut peer: Connection, bytes: &[u8]) -> Vec<String> {
+    // Who was refused may have gone already.
+    if peer.try_send(&[MAGIC, bytes].concat()).is_ok() {
+        peer.shut_down_writing_quietly();
+    }
+    let answers = peer.rest();
+    let mut refusals = Vec::new();
+    let mut unread = &answers[..];
+    while let Some(answer) = sbe_wire::parse(unread) {
+        if answer.value.is_error() {
+            // What was quoted of the frame, and numbers, do not make another refusal.
+            let words = answer.value.to_string();
+            let words = words.split_once('\'').map_or(&*words, |(before, _)| before);
+            refusals.push(words.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect());
+        }
+        unread = &unread[answer.len..];
+    }
+    // Who says no more and does not read loses what no buffer holds.
+    let is_cut = answers.len() > 16 << 10;
+    assert!(unread.is_empty() || is_cut, "{} was answered by {}", shown(bytes), shown(&answers));
+    refusals
+}
+
+/// Conversations that were kept.
+fn corpus() -> Vec<Vec<u8>> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("text"), 16).expect("digits");
+    include_str!("corpus.txt").lines().map(|line| line.as_bytes().chunks(2).map(byte).collect()).collect()
+}
+
+/// Adds a conversation to the file that was named, if one was.
+fn keep(bytes: &[u8]) {
+    let Some(path) = std::env::var_os("GOBLIN_FUZZ_CORPUS") else { return };
+    let mut file = OpenOptions::new().append(true).create(true).open(path).expect("the corpus");
+    let line: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    writeln!(file, "{line}").expect("written");
+}
+
+fn the_corpus_is_answered_frame_by_frame() {
+    let server = Server::with_rings();
+    server.connect().ask("CONFIG SET proto-max-bulk-len 1mb");
+    let corpus = corpus();
+    // Some are refused only where keys are what they were then.
+    let mut refused = 0;
+    for bytes in &corpus {
+        for peer in [server.connect_unix(), server.connect_ring()] {
+            refused += refusals(peer, bytes).len();
+        }
+    }
+    assert!(refused > corpus.len(), "{refused} refusals of {} conversations", corpus.len());
+    server.assert_alive();
 }
 
 /// Changes a frame somewhere.

@@ -32,6 +32,8 @@ pub(in crate::app) struct Message<'a> {
     pub(in crate::app) channel: &'a [u8],
     /// What was published.
     pub(in crate::app) payload: &'a [u8],
+    /// Its number among the messages of the channel or pattern, if it has one. Shown as a field of the object only.
+    pub(in crate::app) number: Option<u64>,
 }
 
 /// When a message was received, as far as that is to be shown. In front of the line, or as fields of the object; the
@@ -122,6 +124,9 @@ fn object(message: &Message<'_>, stamp: Stamp) -> Json {
     if let Some(pattern) = message.pattern {
         object.insert("pattern".into(), text_or_base64(pattern));
     }
+    if let Some(number) = message.number {
+        object.insert("number".into(), Json::from(number));
+    }
     if let Some(time) = stamp.time {
         object.insert("time".into(), Json::from(moment(time)));
     }
@@ -158,18 +163,22 @@ mod tests {
 
     #[test]
     fn the_text_form_is_one_line_with_the_channel() {
-        let message =
-            Message { pattern: Some(b"n*"), channel: b"news", payload: "a\nb\t\\ \x1b[31m ä \u{85}".as_bytes() };
+        let message = Message {
+            pattern: Some(b"n*"),
+            channel: b"news",
+            payload: "a\nb\t\\ \x1b[31m ä \u{85}".as_bytes(),
+            number: None,
+        };
         assert_eq!(shown(&message, Form::Text), "news\ta\\nb\\t\\\\ \\x1b[31m ä \\xc2\\x85\n");
-        let binary = Message { pattern: None, channel: b"a\tb", payload: b"\xff\x00" };
+        let binary = Message { pattern: None, channel: b"a\tb", payload: b"\xff\x00", number: None };
         assert_eq!(shown(&binary, Form::Text), "a\\tb\t\\xff\\x00\n");
     }
 
     #[test]
     fn the_json_form_names_the_pattern_and_keeps_bytes() {
-        let message = Message { pattern: None, channel: b"news", payload: b"say \"hi\"\n" };
+        let message = Message { pattern: None, channel: b"news", payload: b"say \"hi\"\n", number: None };
         assert_eq!(shown(&message, Form::Json), "{\"channel\":\"news\",\"message\":\"say \\\"hi\\\"\\n\"}\n");
-        let binary = Message { pattern: Some(b"n*"), channel: b"news", payload: b"\xff" };
+        let binary = Message { pattern: Some(b"n*"), channel: b"news", payload: b"\xff", number: None };
         let wanted = "{\"channel\":\"news\",\"message\":{\"b64\":\"/w==\"},\"pattern\":\"n*\"}\n";
         assert_eq!(shown(&binary, Form::Json), wanted);
     }
@@ -178,7 +187,7 @@ mod tests {
     fn the_raw_form_is_the_bytes_and_what_was_chosen_behind_them() {
         for delimiter in [&b"\n"[..], b"\0", b"", b"--\n"] {
             let mut out = Vec::new();
-            let message = Message { pattern: None, channel: b"c", payload: b"\xff\n\x00" };
+            let message = Message { pattern: None, channel: b"c", payload: b"\xff\n\x00", number: None };
             write_message(&message, Stamp::default(), &Form::Raw(delimiter.into()), &mut out);
             assert_eq!(out, [b"\xff\n\x00", delimiter].concat());
         }
@@ -187,7 +196,7 @@ mod tests {
     #[test]
     fn the_hexadecimal_form_shows_every_byte() {
         let every: Vec<u8> = (0..=255).collect();
-        let line = shown(&Message { pattern: None, channel: b"a\tb", payload: &every }, Form::Hex);
+        let line = shown(&Message { pattern: None, channel: b"a\tb", payload: &every, number: None }, Form::Hex);
         let digits = line.strip_prefix("a\\tb\t").and_then(|rest| rest.strip_suffix('\n')).unwrap();
         let read: Vec<u8> =
             (0..512).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect();
@@ -196,7 +205,7 @@ mod tests {
 
     #[test]
     fn times_stand_in_front_or_in_fields_of_their_own() {
-        let message = Message { pattern: None, channel: b"c", payload: b"m" };
+        let message = Message { pattern: None, channel: b"c", payload: b"m", number: None };
         let time = SystemTime::UNIX_EPOCH + Duration::from_micros(1_700_000_000_123_456);
         let stamp = Stamp { time: Some(time), delta: Some(Duration::from_micros(1_500_001)) };
         assert_eq!(stamped(&message, stamp, Form::Text), "2023-11-14T22:13:20.123456Z\t+1.500001\tc\tm\n");
@@ -222,7 +231,7 @@ mod tests {
             channel in prop::collection::vec(any::<u8>(), 0..20),
             payload in prop_oneof![prop::collection::vec(any::<u8>(), 0..50), any::<String>().prop_map(String::into_bytes)],
         ) {
-            let line = shown(&Message { pattern: None, channel: &channel, payload: &payload }, Form::Json);
+            let line = shown(&Message { pattern: None, channel: &channel, payload: &payload, number: None }, Form::Json);
             prop_assert_eq!(line.matches('\n').count(), 1);
             let object: Json = serde_json::from_str(&line).unwrap();
             prop_assert_eq!(read_back(&object["channel"]), channel);

@@ -55,7 +55,7 @@ mod tests {
             "sharded" => (Kind::ShardChannel, None),
             pattern => (Kind::Pattern, Some(pattern.into())),
         };
-        Message { kind, pattern, channel: channel.into(), payload: payload.into() }
+        Message { kind, pattern, channel: channel.into(), payload: payload.into(), number: None }
     }
 
     fn printed(messages: &[(&str, &str, &str)]) -> Vec<usize> {

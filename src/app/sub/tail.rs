@@ -114,8 +114,12 @@ impl Tail {
         }
         let time = self.shown.timestamps.then(SystemTime::now);
         let delta = self.shown.delta.then(|| self.since_the_last());
-        let shown =
-            Message { pattern: message.pattern.as_deref(), channel: &message.channel, payload: &message.payload };
+        let shown = Message {
+            pattern: message.pattern.as_deref(),
+            channel: &message.channel,
+            payload: &message.payload,
+            number: message.number,
+        };
         self.output.message(&shown, Stamp { time, delta }, &self.shown.form)?;
         self.received += 1;
         Ok(())

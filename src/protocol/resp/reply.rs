@@ -367,7 +367,12 @@ mod tests {
 
     #[test]
     fn confirmations_are_pushes_in_resp3() {
-        let one = |kind, name: Option<&[u8]>, count| Confirmation { kind, name: name.map(<[u8]>::to_vec), count };
+        let one = |kind, name: Option<&[u8]>, count| Confirmation {
+            kind,
+            name: name.map(<[u8]>::to_vec),
+            count,
+            numbers: None,
+        };
         check(
             Reply::Confirmations(vec![
                 one(ConfirmationKind::Subscribe, Some(b"a"), 1),

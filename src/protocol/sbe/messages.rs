@@ -4,7 +4,7 @@ use super::message::{Field, Form, Group, Kind, Message, Role, Rule};
 use crate::command::CommandId;
 
 /// Every message, sorted by template.
-pub static MESSAGES: [Message; 74] = [
+pub static MESSAGES: [Message; 76] = [
     Message {
         template: 1,
         name: "NilReply",
@@ -872,13 +872,13 @@ pub static MESSAGES: [Message; 74] = [
     Message {
         template: 1001,
         name: "Hello",
-        summary: "Logs in, names the connection and selects a database, all or nothing.",
+        summary: "Logs in, names the connection, selects a database and the kind of pushes, all or nothing.",
         role: Role::Command(CommandId::HELLO),
-        block: 4,
-        fields: &[Field { name: "db", kind: Kind::U32, offset: 0 }],
+        block: 5,
+        fields: &[Field { name: "db", kind: Kind::U32, offset: 0 }, Field { name: "pushes", kind: Kind::U8, offset: 4 }],
         group: None,
         data: &["user", "password", "name"],
-        words: &[Rule::Number(0), Rule::Data(0), Rule::Data(1), Rule::Data(2)],
+        words: &[Rule::Number(0), Rule::Number(1), Rule::Data(0), Rule::Data(1), Rule::Data(2)],
         form: Form::Greeting,
     },
     Message {
@@ -891,6 +891,30 @@ pub static MESSAGES: [Message; 74] = [
         group: None,
         data: &["user", "password"],
         words: &[Rule::WhenFilled(0, None, 0), Rule::Data(1)],
+        form: Form::Plain,
+    },
+    Message {
+        template: 1003,
+        name: "NumberedPush",
+        summary: "A message with its number, in place of PubSubPush for those who asked for it.",
+        role: Role::Reply,
+        block: 9,
+        fields: &[Field { name: "kind", kind: Kind::U8, offset: 0 }, Field { name: "number", kind: Kind::U64, offset: 1 }],
+        group: None,
+        data: &["pattern", "channel", "payload"],
+        words: &[],
+        form: Form::Plain,
+    },
+    Message {
+        template: 1004,
+        name: "JoinedPush",
+        summary: "The acknowledgement of joining, likewise, with where the numbers stand.",
+        role: Role::Reply,
+        block: 29,
+        fields: &[Field { name: "kind", kind: Kind::U8, offset: 0 }, Field { name: "subscriptionCount", kind: Kind::U32, offset: 1 }, Field { name: "run", kind: Kind::U64, offset: 5 }, Field { name: "last", kind: Kind::U64, offset: 13 }, Field { name: "base", kind: Kind::U64, offset: 21 }],
+        group: None,
+        data: &["pattern", "channel"],
+        words: &[],
         form: Form::Plain,
     },
 ];
@@ -909,5 +933,5 @@ pub(super) static INDEX: [u8; 128] = [
 
 /// Places in [`MESSAGES`] by what a template of our own is past 1000; 255 for none.
 pub(super) static OWN_INDEX: [u8; 16] = [
-    71, 72, 73, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    71, 72, 73, 74, 75, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
 ];

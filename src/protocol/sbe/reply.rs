@@ -13,7 +13,7 @@ use super::{ENTRIES_MAX, tree::Tree};
 use crate::limits::FRAME_SHARED_BYTES;
 use crate::protocol::resp::{DoubleText, Output};
 use crate::reply::{
-    Collection, CommandError, Confirmation, ConfirmationKind, Pieces, ProtocolError, PushKind, Reply, Text,
+    Collection, CommandError, Confirmation, ConfirmationKind, JoinedAt, Pieces, ProtocolError, PushKind, Reply, Text,
 };
 
 pub(super) const NIL: u16 = 1;
@@ -29,6 +29,8 @@ pub(super) const MAP: u16 = 11;
 pub(super) const PUSH: u16 = 12;
 pub(super) const SUBSCRIBERS: u16 = 13;
 pub(super) const PAGE: u16 = 125;
+pub(super) const NUMBERED_PUSH: u16 = 1003;
+pub(super) const JOINED_PUSH: u16 = 1004;
 
 /// Kinds of pushes; those from [`SHARD_MESSAGE`] on are ours.
 pub(super) const MESSAGE: u8 = 0;
@@ -253,12 +255,25 @@ impl Streamed {
 
 /// Writes one pub/sub message.
 pub fn push(kind: &PushKind<'_>, out: &mut impl Output) {
-    let (number, pattern, channel, payload): (u8, &[u8], _, _) = match *kind {
-        PushKind::Message { channel, payload } => (MESSAGE, b"", channel, payload),
-        PushKind::PatternMessage { pattern, channel, payload } => (PATTERN_MESSAGE, pattern, channel, payload),
-        PushKind::ShardMessage { channel, payload } => (SHARD_MESSAGE, b"", channel, payload),
-    };
-    short_frame(PUSH, &push_block(number, 0), &[pattern, channel, payload], out);
+    let (kind, strings) = parts(kind);
+    short_frame(PUSH, &push_block(kind, 0), &strings, out);
+}
+
+/// The same with its number.
+pub fn numbered_push(kind: &PushKind<'_>, number: u64, out: &mut impl Output) {
+    let (kind, strings) = parts(kind);
+    let mut block = [kind; 9];
+    block[1..].copy_from_slice(&number.to_le_bytes());
+    short_frame(NUMBERED_PUSH, &block, &strings, out);
+}
+
+/// Number of the kind; pattern, channel and payload.
+fn parts<'a>(kind: &PushKind<'a>) -> (u8, [&'a [u8]; 3]) {
+    match *kind {
+        PushKind::Message { channel, payload } => (MESSAGE, [b"", channel, payload]),
+        PushKind::PatternMessage { pattern, channel, payload } => (PATTERN_MESSAGE, [pattern, channel, payload]),
+        PushKind::ShardMessage { channel, payload } => (SHARD_MESSAGE, [b"", channel, payload]),
+    }
 }
 
 /// Writes a command as a monitor is told it.
@@ -288,7 +303,12 @@ fn confirmation(confirmation: &Confirmation, out: &mut impl Output) {
         ConfirmationKind::SSubscribe => (SHARD_SUBSCRIBED, b"", name),
         ConfirmationKind::SUnsubscribe => (SHARD_UNSUBSCRIBED, b"", name),
     };
-    short_frame(PUSH, &push_block(kind, confirmation.count), &[pattern, channel, b""], out);
+    let block = push_block(kind, confirmation.count);
+    let Some(JoinedAt { run, last, base }) = confirmation.numbers else {
+        return short_frame(PUSH, &block, &[pattern, channel, b""], out);
+    };
+    let numbers = [run, last, base].map(u64::to_le_bytes);
+    short_frame(JOINED_PUSH, &[&block[..], numbers.as_flattened()].concat(), &[pattern, channel], out);
 }
 
 fn error(refused: &CommandError, out: &mut impl Output) {

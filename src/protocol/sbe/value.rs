@@ -4,13 +4,16 @@
 //!
 //! Invariant: nothing is reserved for an announced length or count.
 
-use super::cursor::{Cursor, Frame};
+use super::cursor::{Cursor, Frame, short_frame};
 use super::{Framed, HEADER_BYTES, frame_at, reply, tree};
 use crate::limits::VALUE_DEPTH_MAX;
 use crate::protocol::resp::{Value, ValueError};
 
 /// Number of the generic request.
 pub const CALL: u16 = 1000;
+
+/// Number of the greeting.
+const HELLO: u16 = 1001;
 
 /// Appends one request as Call; false, and nothing appended, when it has more words than a group can count or more
 /// bytes than a frame.
@@ -23,6 +26,13 @@ pub fn encode_call(words: &[&[u8]], out: &mut Vec<u8>) -> bool {
     let Some(frame) = frame.finish() else { return false };
     out.extend_from_slice(&frame);
     true
+}
+
+/// Appends Hello: database, and what is not empty of user, password and name; messages come with their numbers.
+pub fn encode_hello(db: u32, [user, password, name]: [&[u8]; 3], out: &mut Vec<u8>) {
+    let mut block = [1; 5];
+    block[..4].copy_from_slice(&db.to_le_bytes());
+    short_frame(HELLO, &block, &[user, password, name], out);
 }
 
 /// The first value of `bytes` and how many bytes it took; none while it is not complete.
@@ -68,6 +78,16 @@ fn value(message: &[u8]) -> Option<Value> {
         reply::PUSH => {
             let (kind, total) = (fixed.u8()?, fixed.u32()?);
             push(kind, total, [rest.data()?, rest.data()?, rest.data()?])?
+        }
+        // As a push without numbers, with these behind it.
+        reply::NUMBERED_PUSH => {
+            let (kind, number) = (fixed.u8()?, fixed.u64()?);
+            with_numbers(push(kind, 0, [rest.data()?, rest.data()?, rest.data()?])?, &[number])?
+        }
+        reply::JOINED_PUSH => {
+            let (kind, total) = (fixed.u8()?, fixed.u32()?);
+            let numbers = [fixed.u64()?, fixed.u64()?, fixed.u64()?];
+            with_numbers(push(kind, total, [rest.data()?, rest.data()?, b""])?, &numbers)?
         }
         reply::TREE => {
             let mut nodes = Nodes::new(&mut rest)?;
@@ -118,6 +138,12 @@ fn push(kind: u8, total: u32, [pattern, channel, payload]: [&[u8]; 3]) -> Option
         reply::MONITORED => return Some(Value::Status(payload.to_vec())),
         _ => return None,
     }))
+}
+
+fn with_numbers(push: Value, numbers: &[u64]) -> Option<Value> {
+    let Value::Push(mut items) = push else { return None };
+    items.extend(numbers.iter().map(|number| Value::Integer(*number as i64)));
+    Some(Value::Push(items))
 }
 
 /// The nodes of a RespValueReply that are still to be read.
