@@ -30,6 +30,7 @@ complete -c goblin -n "__fish_goblin_needs_command" -f -a "serve" -d 'Run the se
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "cli" -d 'Send commands to a server'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "sub" -d 'Print the messages of channels as they come'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "pub" -d 'Publish messages to channels'
+complete -c goblin -n "__fish_goblin_needs_command" -f -a "bench" -d 'Measure goblin and other engines side by side'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "help" -d 'Explain a subcommand, a server command (SADD), a group of them (@set) or a setting'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "completions" -d 'Print what a shell needs to complete goblin\'s command line'
 complete -c goblin -n "__fish_goblin_needs_command" -f -a "man" -d 'Print a manual page, or write all of them'
@@ -145,6 +146,31 @@ complete -c goblin -n "__fish_goblin_using_subcommand pub" -l trim -d 'Leave out
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l quiet -d 'Print no numbers'
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l askpass -d 'Ask for the password on the terminal; a script sets GOBLIN_PASSWORD (or REDISCLI_AUTH) instead'
 complete -c goblin -n "__fish_goblin_using_subcommand pub" -l help -d 'Print help'
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l engine -d 'Engine to start for each row; may be repeated' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l attach -d 'Engine that runs already, such as NAME=redis://127.0.0.1:6379; may be repeated' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l baseline -d 'Engine that ratios are relative to [default: the first]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l only -d 'Only rows whose names contain this' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l rounds -d 'Rounds of each row [default: 5, of set 3]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l samples -d 'Samples of each round [default: each row\'s own number, or what 60 ms allow]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l depth -d 'Requests that are sent together (ping, kv, mixed; set always has 256)' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l rate -d 'Requests a second, sent at their time whatever the answers do; latency counts from then' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l requests -d 'Requests of each round of ping, kv and mixed [default: what --duration allows]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l duration -d 'Seconds of each round of ping, kv and mixed [default: 1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l warmup -d 'Seconds before that, which count for nothing [default: 0.1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l clients -d 'Connections of ping, kv and mixed [default: 1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l threads -d 'Threads that read what subscribers get, or among which connections are divided [default: one thread does it all]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l members -d 'Members of the large sets [default: 1000000]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l member-size -d 'Bytes of a member, or from least to most as in 8-64 [default: 16]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l server-cpu -d 'Processor of the servers [default: the first allowed]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l client-cpu -d 'Processor of the client [default: the second allowed]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l seed -d 'What random choices are made from [default: 1]' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l csv -d 'CSV instead of tables, or with =FILE written there' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l json -d 'JSON instead of tables, or with =FILE written there' -r
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l hdr -d 'Histograms of all times, in HdrHistogram\'s percentile form' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l html -d 'One page with charts that needs no network' -r -F
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l full -d 'Take as many samples as the published reports'
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l int -d 'Members that are decimal integers'
+complete -c goblin -n "__fish_goblin_using_subcommand bench" -l help -d 'Print help'
 complete -c goblin -n "__fish_goblin_using_subcommand help" -l help -d 'Print help'
 complete -c goblin -n "__fish_goblin_using_subcommand completions" -l help -d 'Print help'
 complete -c goblin -n "__fish_goblin_using_subcommand man" -l all -d 'Write every page into this folder instead' -r -F
