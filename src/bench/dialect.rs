@@ -241,7 +241,7 @@ fn sbe_answer(answer: Answer<'_>, out: &mut Vec<u8>) {
         Answer::Bulk(bytes) => frame(6, &[], &[Text(bytes)], out),
         Answer::Ones(count) => {
             let ones: Vec<&[u8]> = vec![b"1"; count];
-            frame(9, &[], &[Group(&[1], &ones)], out);
+            frame(7, &[], &[Group(&[], &ones)], out);
         }
         Answer::Message { pattern: None, channel, payload } => push(0, 0, [b"", channel, payload], out),
         Answer::Message { pattern: Some(pattern), channel, payload } => push(1, 0, [pattern, channel, payload], out),

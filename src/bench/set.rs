@@ -99,16 +99,23 @@ pub(super) fn run(plan: &Plan, surroundings: Surroundings<'_>, report: &mut Repo
             report.windows.1 += trial.windows.1;
             match ended.and(trial.clean_up()) {
                 Err(Failure::Stopped) => return Ok(()),
-                Err(failure) => {
-                    let mut failed = cells;
-                    failed[0].fail(failure)?;
-                }
+                Err(failure) => fail_the_rest(&mut cells, round, failure)?,
                 Ok(()) => surroundings.observer.done(),
             }
         }
     }
     report.rows.retain(|row| plan.wants(&row.scenario, &row.detail));
     Ok(())
+}
+
+/// The first row that this round gave no figure has failed; those behind it were not reached.
+fn fail_the_rest(cells: &mut [&mut Cell], round: usize, failure: Failure) -> Result<(), Failure> {
+    let is_open =
+        |cell: &&mut &mut Cell| cell.outcome == Outcome::Measured && cell.rounds.len().max(cell.extra.len()) <= round;
+    let mut open = cells.iter_mut().filter(is_open);
+    let Some(first) = open.next() else { return Err(failure) };
+    open.for_each(|cell| cell.outcome = Outcome::NotAvailable("a row before it has failed".to_owned()));
+    first.fail(failure)
 }
 
 /// One engine in one round.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::process::{Outcome, run};
 use crate::road::{Folder, Log, Server, goblin, wait_for};
 use crate::suite::{Need, Suite, tests};
-use crate::wire::WATCHDOG;
+use crate::wire::{Connection, WATCHDOG};
 
 /// Registers this module's tests.
 pub fn tests(suite: &mut Suite) {
@@ -385,23 +385,23 @@ fn started() -> (Child, Log, u32) {
     command.stdin(Stdio::null()).stdout(writer.try_clone().expect("pipe")).stderr(writer);
     let child = command.spawn().expect("start goblin");
     drop(command);
+    let socket = std::env::temp_dir().join(format!("goblin-bench-{}-0/socket", child.id()));
     let began = Instant::now();
     loop {
         assert!(began.elapsed() < WATCHDOG, "no server");
         let list = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();
         let server = list.split_whitespace().next().and_then(|id| id.parse().ok());
-        // It is measured once the subscriber and the publisher are connected.
-        if let Some(server) = server.filter(|server| sockets(*server) >= 4) {
+        if let Some(server) = server.filter(|_| has_published(&socket)) {
             return (child, Log::follow(reader), server);
         }
         thread::yield_now();
     }
 }
 
-fn sockets(process: u32) -> usize {
-    let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-    let is_socket = |path: std::path::PathBuf| path.to_string_lossy().starts_with("socket:");
-    descriptors.filter(|entry| std::fs::read_link(entry.path()).is_ok_and(is_socket)).count()
+/// Whether the server at a socket was asked to publish: then a row is being measured.
+fn has_published(socket: &Path) -> bool {
+    std::os::unix::net::UnixStream::connect(socket).is_ok()
+        && Connection::unix(socket).ask("INFO commandstats").text().contains("cmdstat_publish:")
 }
 
 fn folders_of(process: u32) -> usize {

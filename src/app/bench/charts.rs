@@ -59,7 +59,7 @@ fn draw_bars(svg: &mut String, groups: &[Group], unit: &str, (from, to): (f64, f
         .margin(8)
         .x_label_area_size(36)
         .y_label_area_size(260)
-        .build_cartesian_2d((from..to).log_scale(), (0..count).into_segmented())?;
+        .build_cartesian_2d((from..to).log_scale(), (0..count - 1).into_segmented())?;
     let name = |position: &SegmentValue<i32>| match position {
         // The first group stands on top.
         SegmentValue::CenterOf(at) => {
