@@ -2577,7 +2577,7 @@ pub static SPECS: [Spec; 173] = [
         summary: "Makes a ring whose other end is this Unix socket.",
         group: Group::Connection,
         since: "0.1.0",
-        complexity: "O(N) where N is the size of the ring",
+        complexity: "O(1); with PATH O(N) where N is the size of the ring",
         arity: -1,
         flags: Flags(0x11a0),
         categories: Categories(0x48000),
