@@ -194,6 +194,9 @@ pub const RING_DEMANDED_BYTES: u64 = 64 * 1024;
 /// The same at most: a larger one belongs to a client that the server's owner knows, and is a static one.
 pub const RING_DEMANDED_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// The same where the ring has a path: its memory is reserved while others wait.
+pub const RING_FILE_DEMANDED_BYTES_MAX: u64 = 1024 * 1024;
+
 /// Bytes of all rings on demand together.
 pub const RINGS_DEMANDED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 

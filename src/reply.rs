@@ -388,6 +388,10 @@ pub enum CommandError {
     NoConfigFile,
     /// CONFIG REWRITE that failed, and why.
     ConfigNotWritten(Box<str>),
+    /// CLIENT GOBLIN-POLICY with a number of bytes that is none.
+    PolicyBytes,
+    /// CLIENT GOBLIN-POLICY NOTICE in RESP2.
+    PolicyNotice,
     /// GOBLIN.RING that makes no ring.
     Ring(RingRefusal),
     /// A setting refused; the sentence says which and why. Made by [`CommandError::setting`].
@@ -538,6 +542,8 @@ impl CommandError {
             }
             CommandError::NotOffered(what) => return format!("goblin does not offer {what}").into_bytes().into(),
             CommandError::Setting(sentence) => sentence,
+            CommandError::PolicyBytes => "BYTES should be a number greater than 0",
+            CommandError::PolicyNotice => "NOTICE needs RESP3 or SBE",
             CommandError::Ring(refusal) => return refusal.to_string().into_bytes().into(),
             CommandError::InvalidExpire(name) => {
                 return format!("invalid expire time in '{name}' command").into_bytes().into();

@@ -15,172 +15,173 @@ impl CommandId {
     pub const CLIENT_CACHING: CommandId = CommandId(8);
     pub const CLIENT_GETNAME: CommandId = CommandId(9);
     pub const CLIENT_GETREDIR: CommandId = CommandId(10);
-    pub const CLIENT_HELP: CommandId = CommandId(11);
-    pub const CLIENT_ID: CommandId = CommandId(12);
-    pub const CLIENT_INFO: CommandId = CommandId(13);
-    pub const CLIENT_KILL: CommandId = CommandId(14);
-    pub const CLIENT_LIST: CommandId = CommandId(15);
-    pub const CLIENT_NO_EVICT: CommandId = CommandId(16);
-    pub const CLIENT_NO_TOUCH: CommandId = CommandId(17);
-    pub const CLIENT_PAUSE: CommandId = CommandId(18);
-    pub const CLIENT_REPLY: CommandId = CommandId(19);
-    pub const CLIENT_SETINFO: CommandId = CommandId(20);
-    pub const CLIENT_SETNAME: CommandId = CommandId(21);
-    pub const CLIENT_TRACKING: CommandId = CommandId(22);
-    pub const CLIENT_TRACKINGINFO: CommandId = CommandId(23);
-    pub const CLIENT_UNBLOCK: CommandId = CommandId(24);
-    pub const CLIENT_UNPAUSE: CommandId = CommandId(25);
-    pub const COMMAND: CommandId = CommandId(26);
-    pub const COMMAND_COUNT: CommandId = CommandId(27);
-    pub const COMMAND_DOCS: CommandId = CommandId(28);
-    pub const COMMAND_GETKEYS: CommandId = CommandId(29);
-    pub const COMMAND_GETKEYSANDFLAGS: CommandId = CommandId(30);
-    pub const COMMAND_HELP: CommandId = CommandId(31);
-    pub const COMMAND_INFO: CommandId = CommandId(32);
-    pub const COMMAND_LIST: CommandId = CommandId(33);
-    pub const CONFIG: CommandId = CommandId(34);
-    pub const CONFIG_GET: CommandId = CommandId(35);
-    pub const CONFIG_HELP: CommandId = CommandId(36);
-    pub const CONFIG_RESETSTAT: CommandId = CommandId(37);
-    pub const CONFIG_REWRITE: CommandId = CommandId(38);
-    pub const CONFIG_SET: CommandId = CommandId(39);
-    pub const COPY: CommandId = CommandId(40);
-    pub const DBSIZE: CommandId = CommandId(41);
-    pub const DEBUG: CommandId = CommandId(42);
-    pub const DEBUG_HELP: CommandId = CommandId(43);
-    pub const DEBUG_LOG: CommandId = CommandId(44);
-    pub const DEBUG_SET_ACTIVE_EXPIRE: CommandId = CommandId(45);
-    pub const DEBUG_SLEEP: CommandId = CommandId(46);
-    pub const DECR: CommandId = CommandId(47);
-    pub const DECRBY: CommandId = CommandId(48);
-    pub const DEL: CommandId = CommandId(49);
-    pub const DISCARD: CommandId = CommandId(50);
-    pub const ECHO: CommandId = CommandId(51);
-    pub const EXEC: CommandId = CommandId(52);
-    pub const EXISTS: CommandId = CommandId(53);
-    pub const EXPIRE: CommandId = CommandId(54);
-    pub const EXPIREAT: CommandId = CommandId(55);
-    pub const EXPIRETIME: CommandId = CommandId(56);
-    pub const FLUSHALL: CommandId = CommandId(57);
-    pub const FLUSHDB: CommandId = CommandId(58);
-    pub const FUNCTION: CommandId = CommandId(59);
-    pub const FUNCTION_FLUSH: CommandId = CommandId(60);
-    pub const FUNCTION_HELP: CommandId = CommandId(61);
-    pub const FUNCTION_LIST: CommandId = CommandId(62);
-    pub const FUNCTION_STATS: CommandId = CommandId(63);
-    pub const GET: CommandId = CommandId(64);
-    pub const GETBIT: CommandId = CommandId(65);
-    pub const GETDEL: CommandId = CommandId(66);
-    pub const GETEX: CommandId = CommandId(67);
-    pub const GETRANGE: CommandId = CommandId(68);
-    pub const GETSET: CommandId = CommandId(69);
-    pub const GOBLIN_RING: CommandId = CommandId(70);
-    pub const HELLO: CommandId = CommandId(71);
-    pub const INCR: CommandId = CommandId(72);
-    pub const INCRBY: CommandId = CommandId(73);
-    pub const INCRBYFLOAT: CommandId = CommandId(74);
-    pub const INFO: CommandId = CommandId(75);
-    pub const KEYS: CommandId = CommandId(76);
-    pub const LATENCY: CommandId = CommandId(77);
-    pub const LATENCY_DOCTOR: CommandId = CommandId(78);
-    pub const LATENCY_GRAPH: CommandId = CommandId(79);
-    pub const LATENCY_HELP: CommandId = CommandId(80);
-    pub const LATENCY_HISTOGRAM: CommandId = CommandId(81);
-    pub const LATENCY_HISTORY: CommandId = CommandId(82);
-    pub const LATENCY_LATEST: CommandId = CommandId(83);
-    pub const LATENCY_RESET: CommandId = CommandId(84);
-    pub const LCS: CommandId = CommandId(85);
-    pub const LOLWUT: CommandId = CommandId(86);
-    pub const MEMORY: CommandId = CommandId(87);
-    pub const MEMORY_DOCTOR: CommandId = CommandId(88);
-    pub const MEMORY_HELP: CommandId = CommandId(89);
-    pub const MEMORY_MALLOC_STATS: CommandId = CommandId(90);
-    pub const MEMORY_PURGE: CommandId = CommandId(91);
-    pub const MEMORY_STATS: CommandId = CommandId(92);
-    pub const MEMORY_USAGE: CommandId = CommandId(93);
-    pub const MGET: CommandId = CommandId(94);
-    pub const MONITOR: CommandId = CommandId(95);
-    pub const MOVE: CommandId = CommandId(96);
-    pub const MSET: CommandId = CommandId(97);
-    pub const MSETNX: CommandId = CommandId(98);
-    pub const MULTI: CommandId = CommandId(99);
-    pub const OBJECT: CommandId = CommandId(100);
-    pub const OBJECT_ENCODING: CommandId = CommandId(101);
-    pub const OBJECT_FREQ: CommandId = CommandId(102);
-    pub const OBJECT_HELP: CommandId = CommandId(103);
-    pub const OBJECT_IDLETIME: CommandId = CommandId(104);
-    pub const OBJECT_REFCOUNT: CommandId = CommandId(105);
-    pub const PERSIST: CommandId = CommandId(106);
-    pub const PEXPIRE: CommandId = CommandId(107);
-    pub const PEXPIREAT: CommandId = CommandId(108);
-    pub const PEXPIRETIME: CommandId = CommandId(109);
-    pub const PING: CommandId = CommandId(110);
-    pub const PSETEX: CommandId = CommandId(111);
-    pub const PSUBSCRIBE: CommandId = CommandId(112);
-    pub const PTTL: CommandId = CommandId(113);
-    pub const PUBLISH: CommandId = CommandId(114);
-    pub const PUBSUB: CommandId = CommandId(115);
-    pub const PUBSUB_CHANNELS: CommandId = CommandId(116);
-    pub const PUBSUB_HELP: CommandId = CommandId(117);
-    pub const PUBSUB_NUMPAT: CommandId = CommandId(118);
-    pub const PUBSUB_NUMSUB: CommandId = CommandId(119);
-    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(120);
-    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(121);
-    pub const PUNSUBSCRIBE: CommandId = CommandId(122);
-    pub const QUIT: CommandId = CommandId(123);
-    pub const RANDOMKEY: CommandId = CommandId(124);
-    pub const RENAME: CommandId = CommandId(125);
-    pub const RENAMENX: CommandId = CommandId(126);
-    pub const RESET: CommandId = CommandId(127);
-    pub const SADD: CommandId = CommandId(128);
-    pub const SCAN: CommandId = CommandId(129);
-    pub const SCARD: CommandId = CommandId(130);
-    pub const SDIFF: CommandId = CommandId(131);
-    pub const SDIFFSTORE: CommandId = CommandId(132);
-    pub const SELECT: CommandId = CommandId(133);
-    pub const SET: CommandId = CommandId(134);
-    pub const SETBIT: CommandId = CommandId(135);
-    pub const SETEX: CommandId = CommandId(136);
-    pub const SETNX: CommandId = CommandId(137);
-    pub const SETRANGE: CommandId = CommandId(138);
-    pub const SHUTDOWN: CommandId = CommandId(139);
-    pub const SINTER: CommandId = CommandId(140);
-    pub const SINTERCARD: CommandId = CommandId(141);
-    pub const SINTERSTORE: CommandId = CommandId(142);
-    pub const SISMEMBER: CommandId = CommandId(143);
-    pub const SLOWLOG: CommandId = CommandId(144);
-    pub const SLOWLOG_GET: CommandId = CommandId(145);
-    pub const SLOWLOG_HELP: CommandId = CommandId(146);
-    pub const SLOWLOG_LEN: CommandId = CommandId(147);
-    pub const SLOWLOG_RESET: CommandId = CommandId(148);
-    pub const SMEMBERS: CommandId = CommandId(149);
-    pub const SMISMEMBER: CommandId = CommandId(150);
-    pub const SMOVE: CommandId = CommandId(151);
-    pub const SPOP: CommandId = CommandId(152);
-    pub const SPUBLISH: CommandId = CommandId(153);
-    pub const SRANDMEMBER: CommandId = CommandId(154);
-    pub const SREM: CommandId = CommandId(155);
-    pub const SSCAN: CommandId = CommandId(156);
-    pub const SSUBSCRIBE: CommandId = CommandId(157);
-    pub const STRLEN: CommandId = CommandId(158);
-    pub const SUBSCRIBE: CommandId = CommandId(159);
-    pub const SUBSTR: CommandId = CommandId(160);
-    pub const SUNION: CommandId = CommandId(161);
-    pub const SUNIONSTORE: CommandId = CommandId(162);
-    pub const SUNSUBSCRIBE: CommandId = CommandId(163);
-    pub const SWAPDB: CommandId = CommandId(164);
-    pub const TIME: CommandId = CommandId(165);
-    pub const TOUCH: CommandId = CommandId(166);
-    pub const TTL: CommandId = CommandId(167);
-    pub const TYPE: CommandId = CommandId(168);
-    pub const UNLINK: CommandId = CommandId(169);
-    pub const UNSUBSCRIBE: CommandId = CommandId(170);
-    pub const UNWATCH: CommandId = CommandId(171);
-    pub const WATCH: CommandId = CommandId(172);
+    pub const CLIENT_GOBLIN_POLICY: CommandId = CommandId(11);
+    pub const CLIENT_HELP: CommandId = CommandId(12);
+    pub const CLIENT_ID: CommandId = CommandId(13);
+    pub const CLIENT_INFO: CommandId = CommandId(14);
+    pub const CLIENT_KILL: CommandId = CommandId(15);
+    pub const CLIENT_LIST: CommandId = CommandId(16);
+    pub const CLIENT_NO_EVICT: CommandId = CommandId(17);
+    pub const CLIENT_NO_TOUCH: CommandId = CommandId(18);
+    pub const CLIENT_PAUSE: CommandId = CommandId(19);
+    pub const CLIENT_REPLY: CommandId = CommandId(20);
+    pub const CLIENT_SETINFO: CommandId = CommandId(21);
+    pub const CLIENT_SETNAME: CommandId = CommandId(22);
+    pub const CLIENT_TRACKING: CommandId = CommandId(23);
+    pub const CLIENT_TRACKINGINFO: CommandId = CommandId(24);
+    pub const CLIENT_UNBLOCK: CommandId = CommandId(25);
+    pub const CLIENT_UNPAUSE: CommandId = CommandId(26);
+    pub const COMMAND: CommandId = CommandId(27);
+    pub const COMMAND_COUNT: CommandId = CommandId(28);
+    pub const COMMAND_DOCS: CommandId = CommandId(29);
+    pub const COMMAND_GETKEYS: CommandId = CommandId(30);
+    pub const COMMAND_GETKEYSANDFLAGS: CommandId = CommandId(31);
+    pub const COMMAND_HELP: CommandId = CommandId(32);
+    pub const COMMAND_INFO: CommandId = CommandId(33);
+    pub const COMMAND_LIST: CommandId = CommandId(34);
+    pub const CONFIG: CommandId = CommandId(35);
+    pub const CONFIG_GET: CommandId = CommandId(36);
+    pub const CONFIG_HELP: CommandId = CommandId(37);
+    pub const CONFIG_RESETSTAT: CommandId = CommandId(38);
+    pub const CONFIG_REWRITE: CommandId = CommandId(39);
+    pub const CONFIG_SET: CommandId = CommandId(40);
+    pub const COPY: CommandId = CommandId(41);
+    pub const DBSIZE: CommandId = CommandId(42);
+    pub const DEBUG: CommandId = CommandId(43);
+    pub const DEBUG_HELP: CommandId = CommandId(44);
+    pub const DEBUG_LOG: CommandId = CommandId(45);
+    pub const DEBUG_SET_ACTIVE_EXPIRE: CommandId = CommandId(46);
+    pub const DEBUG_SLEEP: CommandId = CommandId(47);
+    pub const DECR: CommandId = CommandId(48);
+    pub const DECRBY: CommandId = CommandId(49);
+    pub const DEL: CommandId = CommandId(50);
+    pub const DISCARD: CommandId = CommandId(51);
+    pub const ECHO: CommandId = CommandId(52);
+    pub const EXEC: CommandId = CommandId(53);
+    pub const EXISTS: CommandId = CommandId(54);
+    pub const EXPIRE: CommandId = CommandId(55);
+    pub const EXPIREAT: CommandId = CommandId(56);
+    pub const EXPIRETIME: CommandId = CommandId(57);
+    pub const FLUSHALL: CommandId = CommandId(58);
+    pub const FLUSHDB: CommandId = CommandId(59);
+    pub const FUNCTION: CommandId = CommandId(60);
+    pub const FUNCTION_FLUSH: CommandId = CommandId(61);
+    pub const FUNCTION_HELP: CommandId = CommandId(62);
+    pub const FUNCTION_LIST: CommandId = CommandId(63);
+    pub const FUNCTION_STATS: CommandId = CommandId(64);
+    pub const GET: CommandId = CommandId(65);
+    pub const GETBIT: CommandId = CommandId(66);
+    pub const GETDEL: CommandId = CommandId(67);
+    pub const GETEX: CommandId = CommandId(68);
+    pub const GETRANGE: CommandId = CommandId(69);
+    pub const GETSET: CommandId = CommandId(70);
+    pub const GOBLIN_RING: CommandId = CommandId(71);
+    pub const HELLO: CommandId = CommandId(72);
+    pub const INCR: CommandId = CommandId(73);
+    pub const INCRBY: CommandId = CommandId(74);
+    pub const INCRBYFLOAT: CommandId = CommandId(75);
+    pub const INFO: CommandId = CommandId(76);
+    pub const KEYS: CommandId = CommandId(77);
+    pub const LATENCY: CommandId = CommandId(78);
+    pub const LATENCY_DOCTOR: CommandId = CommandId(79);
+    pub const LATENCY_GRAPH: CommandId = CommandId(80);
+    pub const LATENCY_HELP: CommandId = CommandId(81);
+    pub const LATENCY_HISTOGRAM: CommandId = CommandId(82);
+    pub const LATENCY_HISTORY: CommandId = CommandId(83);
+    pub const LATENCY_LATEST: CommandId = CommandId(84);
+    pub const LATENCY_RESET: CommandId = CommandId(85);
+    pub const LCS: CommandId = CommandId(86);
+    pub const LOLWUT: CommandId = CommandId(87);
+    pub const MEMORY: CommandId = CommandId(88);
+    pub const MEMORY_DOCTOR: CommandId = CommandId(89);
+    pub const MEMORY_HELP: CommandId = CommandId(90);
+    pub const MEMORY_MALLOC_STATS: CommandId = CommandId(91);
+    pub const MEMORY_PURGE: CommandId = CommandId(92);
+    pub const MEMORY_STATS: CommandId = CommandId(93);
+    pub const MEMORY_USAGE: CommandId = CommandId(94);
+    pub const MGET: CommandId = CommandId(95);
+    pub const MONITOR: CommandId = CommandId(96);
+    pub const MOVE: CommandId = CommandId(97);
+    pub const MSET: CommandId = CommandId(98);
+    pub const MSETNX: CommandId = CommandId(99);
+    pub const MULTI: CommandId = CommandId(100);
+    pub const OBJECT: CommandId = CommandId(101);
+    pub const OBJECT_ENCODING: CommandId = CommandId(102);
+    pub const OBJECT_FREQ: CommandId = CommandId(103);
+    pub const OBJECT_HELP: CommandId = CommandId(104);
+    pub const OBJECT_IDLETIME: CommandId = CommandId(105);
+    pub const OBJECT_REFCOUNT: CommandId = CommandId(106);
+    pub const PERSIST: CommandId = CommandId(107);
+    pub const PEXPIRE: CommandId = CommandId(108);
+    pub const PEXPIREAT: CommandId = CommandId(109);
+    pub const PEXPIRETIME: CommandId = CommandId(110);
+    pub const PING: CommandId = CommandId(111);
+    pub const PSETEX: CommandId = CommandId(112);
+    pub const PSUBSCRIBE: CommandId = CommandId(113);
+    pub const PTTL: CommandId = CommandId(114);
+    pub const PUBLISH: CommandId = CommandId(115);
+    pub const PUBSUB: CommandId = CommandId(116);
+    pub const PUBSUB_CHANNELS: CommandId = CommandId(117);
+    pub const PUBSUB_HELP: CommandId = CommandId(118);
+    pub const PUBSUB_NUMPAT: CommandId = CommandId(119);
+    pub const PUBSUB_NUMSUB: CommandId = CommandId(120);
+    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(121);
+    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(122);
+    pub const PUNSUBSCRIBE: CommandId = CommandId(123);
+    pub const QUIT: CommandId = CommandId(124);
+    pub const RANDOMKEY: CommandId = CommandId(125);
+    pub const RENAME: CommandId = CommandId(126);
+    pub const RENAMENX: CommandId = CommandId(127);
+    pub const RESET: CommandId = CommandId(128);
+    pub const SADD: CommandId = CommandId(129);
+    pub const SCAN: CommandId = CommandId(130);
+    pub const SCARD: CommandId = CommandId(131);
+    pub const SDIFF: CommandId = CommandId(132);
+    pub const SDIFFSTORE: CommandId = CommandId(133);
+    pub const SELECT: CommandId = CommandId(134);
+    pub const SET: CommandId = CommandId(135);
+    pub const SETBIT: CommandId = CommandId(136);
+    pub const SETEX: CommandId = CommandId(137);
+    pub const SETNX: CommandId = CommandId(138);
+    pub const SETRANGE: CommandId = CommandId(139);
+    pub const SHUTDOWN: CommandId = CommandId(140);
+    pub const SINTER: CommandId = CommandId(141);
+    pub const SINTERCARD: CommandId = CommandId(142);
+    pub const SINTERSTORE: CommandId = CommandId(143);
+    pub const SISMEMBER: CommandId = CommandId(144);
+    pub const SLOWLOG: CommandId = CommandId(145);
+    pub const SLOWLOG_GET: CommandId = CommandId(146);
+    pub const SLOWLOG_HELP: CommandId = CommandId(147);
+    pub const SLOWLOG_LEN: CommandId = CommandId(148);
+    pub const SLOWLOG_RESET: CommandId = CommandId(149);
+    pub const SMEMBERS: CommandId = CommandId(150);
+    pub const SMISMEMBER: CommandId = CommandId(151);
+    pub const SMOVE: CommandId = CommandId(152);
+    pub const SPOP: CommandId = CommandId(153);
+    pub const SPUBLISH: CommandId = CommandId(154);
+    pub const SRANDMEMBER: CommandId = CommandId(155);
+    pub const SREM: CommandId = CommandId(156);
+    pub const SSCAN: CommandId = CommandId(157);
+    pub const SSUBSCRIBE: CommandId = CommandId(158);
+    pub const STRLEN: CommandId = CommandId(159);
+    pub const SUBSCRIBE: CommandId = CommandId(160);
+    pub const SUBSTR: CommandId = CommandId(161);
+    pub const SUNION: CommandId = CommandId(162);
+    pub const SUNIONSTORE: CommandId = CommandId(163);
+    pub const SUNSUBSCRIBE: CommandId = CommandId(164);
+    pub const SWAPDB: CommandId = CommandId(165);
+    pub const TIME: CommandId = CommandId(166);
+    pub const TOUCH: CommandId = CommandId(167);
+    pub const TTL: CommandId = CommandId(168);
+    pub const TYPE: CommandId = CommandId(169);
+    pub const UNLINK: CommandId = CommandId(170);
+    pub const UNSUBSCRIBE: CommandId = CommandId(171);
+    pub const UNWATCH: CommandId = CommandId(172);
+    pub const WATCH: CommandId = CommandId(173);
 }
 
 /// Every command, sorted by full name; a command's id is its position.
-pub static SPECS: [Spec; 173] = [
+pub static SPECS: [Spec; 174] = [
     Spec {
         id: CommandId(0),
         name: "append",
@@ -500,7 +501,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(8), CommandId(9), CommandId(10), CommandId(11), CommandId(12), CommandId(13), CommandId(14), CommandId(15), CommandId(16), CommandId(17), CommandId(18), CommandId(19), CommandId(20), CommandId(21), CommandId(22), CommandId(23), CommandId(24), CommandId(25)],
+        subcommands: &[CommandId(8), CommandId(9), CommandId(10), CommandId(11), CommandId(12), CommandId(13), CommandId(14), CommandId(15), CommandId(16), CommandId(17), CommandId(18), CommandId(19), CommandId(20), CommandId(21), CommandId(22), CommandId(23), CommandId(24), CommandId(25), CommandId(26)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -607,6 +608,44 @@ pub static SPECS: [Spec; 173] = [
     },
     Spec {
         id: CommandId(11),
+        name: "client|goblin-policy",
+        title: "CLIENT GOBLIN-POLICY",
+        word: "GOBLIN-POLICY",
+        summary: "Says what becomes of messages this client does not read.",
+        group: Group::Connection,
+        since: "0.1.0",
+        complexity: "O(N) where N is the number of messages that wait",
+        arity: -3,
+        flags: Flags(0x1a0),
+        categories: Categories(0x48000),
+        tips: &[],
+        replies: &[ReplyKind::Status],
+        template: None,
+        container: Some(CommandId(7)),
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 0, last: 0, step: 0 },
+        keys: &[],
+        arguments: &[
+            Argument { name: "policy", kind: Kind::OneOf, display: "policy", token: None, key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[
+                Argument { name: "disconnect", kind: Kind::PureToken, display: "disconnect", token: Some("DISCONNECT"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "drop-oldest", kind: Kind::PureToken, display: "drop-oldest", token: Some("DROP-OLDEST"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "drop-newest", kind: Kind::PureToken, display: "drop-newest", token: Some("DROP-NEWEST"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+                Argument { name: "conflate", kind: Kind::PureToken, display: "conflate", token: Some("CONFLATE"), key: None, optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            ] },
+            Argument { name: "bytes", kind: Kind::Integer, display: "bytes", token: Some("BYTES"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "notice", kind: Kind::PureToken, display: "notice", token: Some("NOTICE"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "CLIENT GOBLIN-POLICY DROP-OLDEST BYTES 1048576", reply: "OK", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(12),
         name: "client|help",
         title: "CLIENT HELP",
         word: "HELP",
@@ -635,7 +674,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(12),
+        id: CommandId(13),
         name: "client|id",
         title: "CLIENT ID",
         word: "ID",
@@ -664,7 +703,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(13),
+        id: CommandId(14),
         name: "client|info",
         title: "CLIENT INFO",
         word: "INFO",
@@ -693,7 +732,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(14),
+        id: CommandId(15),
         name: "client|kill",
         title: "CLIENT KILL",
         word: "KILL",
@@ -745,7 +784,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(15),
+        id: CommandId(16),
         name: "client|list",
         title: "CLIENT LIST",
         word: "LIST",
@@ -782,7 +821,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(16),
+        id: CommandId(17),
         name: "client|no-evict",
         title: "CLIENT NO-EVICT",
         word: "NO-EVICT",
@@ -816,7 +855,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(17),
+        id: CommandId(18),
         name: "client|no-touch",
         title: "CLIENT NO-TOUCH",
         word: "NO-TOUCH",
@@ -850,7 +889,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(18),
+        id: CommandId(19),
         name: "client|pause",
         title: "CLIENT PAUSE",
         word: "PAUSE",
@@ -885,7 +924,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(19),
+        id: CommandId(20),
         name: "client|reply",
         title: "CLIENT REPLY",
         word: "REPLY",
@@ -920,7 +959,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(20),
+        id: CommandId(21),
         name: "client|setinfo",
         title: "CLIENT SETINFO",
         word: "SETINFO",
@@ -955,7 +994,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(21),
+        id: CommandId(22),
         name: "client|setname",
         title: "CLIENT SETNAME",
         word: "SETNAME",
@@ -987,7 +1026,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(22),
+        id: CommandId(23),
         name: "client|tracking",
         title: "CLIENT TRACKING",
         word: "TRACKING",
@@ -1027,7 +1066,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(23),
+        id: CommandId(24),
         name: "client|trackinginfo",
         title: "CLIENT TRACKINGINFO",
         word: "TRACKINGINFO",
@@ -1056,7 +1095,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(24),
+        id: CommandId(25),
         name: "client|unblock",
         title: "CLIENT UNBLOCK",
         word: "UNBLOCK",
@@ -1091,7 +1130,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(25),
+        id: CommandId(26),
         name: "client|unpause",
         title: "CLIENT UNPAUSE",
         word: "UNPAUSE",
@@ -1120,7 +1159,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(26),
+        id: CommandId(27),
         name: "command",
         title: "COMMAND",
         word: "COMMAND",
@@ -1135,7 +1174,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Array],
         template: None,
         container: None,
-        subcommands: &[CommandId(27), CommandId(28), CommandId(29), CommandId(30), CommandId(31), CommandId(32), CommandId(33)],
+        subcommands: &[CommandId(28), CommandId(29), CommandId(30), CommandId(31), CommandId(32), CommandId(33), CommandId(34)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -1149,7 +1188,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(27),
+        id: CommandId(28),
         name: "command|count",
         title: "COMMAND COUNT",
         word: "COUNT",
@@ -1163,7 +1202,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(26)),
+        container: Some(CommandId(27)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1178,7 +1217,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(28),
+        id: CommandId(29),
         name: "command|docs",
         title: "COMMAND DOCS",
         word: "DOCS",
@@ -1192,7 +1231,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(26)),
+        container: Some(CommandId(27)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1209,7 +1248,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(29),
+        id: CommandId(30),
         name: "command|getkeys",
         title: "COMMAND GETKEYS",
         word: "GETKEYS",
@@ -1223,7 +1262,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(26)),
+        container: Some(CommandId(27)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1242,7 +1281,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(30),
+        id: CommandId(31),
         name: "command|getkeysandflags",
         title: "COMMAND GETKEYSANDFLAGS",
         word: "GETKEYSANDFLAGS",
@@ -1256,7 +1295,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(26)),
+        container: Some(CommandId(27)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1274,7 +1313,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(31),
+        id: CommandId(32),
         name: "command|help",
         title: "COMMAND HELP",
         word: "HELP",
@@ -1288,7 +1327,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(26)),
+        container: Some(CommandId(27)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1303,7 +1342,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(32),
+        id: CommandId(33),
         name: "command|info",
         title: "COMMAND INFO",
         word: "INFO",
@@ -1317,7 +1356,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(26)),
+        container: Some(CommandId(27)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1335,7 +1374,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(33),
+        id: CommandId(34),
         name: "command|list",
         title: "COMMAND LIST",
         word: "LIST",
@@ -1349,7 +1388,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(26)),
+        container: Some(CommandId(27)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1370,7 +1409,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(34),
+        id: CommandId(35),
         name: "config",
         title: "CONFIG",
         word: "CONFIG",
@@ -1385,7 +1424,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(35), CommandId(36), CommandId(37), CommandId(38), CommandId(39)],
+        subcommands: &[CommandId(36), CommandId(37), CommandId(38), CommandId(39), CommandId(40)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -1399,7 +1438,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(35),
+        id: CommandId(36),
         name: "config|get",
         title: "CONFIG GET",
         word: "GET",
@@ -1413,7 +1452,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(34)),
+        container: Some(CommandId(35)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1430,7 +1469,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(36),
+        id: CommandId(37),
         name: "config|help",
         title: "CONFIG HELP",
         word: "HELP",
@@ -1444,7 +1483,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(34)),
+        container: Some(CommandId(35)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1459,7 +1498,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(37),
+        id: CommandId(38),
         name: "config|resetstat",
         title: "CONFIG RESETSTAT",
         word: "RESETSTAT",
@@ -1473,7 +1512,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(34)),
+        container: Some(CommandId(35)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1488,7 +1527,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(38),
+        id: CommandId(39),
         name: "config|rewrite",
         title: "CONFIG REWRITE",
         word: "REWRITE",
@@ -1502,7 +1541,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(34)),
+        container: Some(CommandId(35)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1517,7 +1556,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(39),
+        id: CommandId(40),
         name: "config|set",
         title: "CONFIG SET",
         word: "SET",
@@ -1531,7 +1570,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(34)),
+        container: Some(CommandId(35)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -1551,7 +1590,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(40),
+        id: CommandId(41),
         name: "copy",
         title: "COPY",
         word: "COPY",
@@ -1591,7 +1630,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(41),
+        id: CommandId(42),
         name: "dbsize",
         title: "DBSIZE",
         word: "DBSIZE",
@@ -1621,7 +1660,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(42),
+        id: CommandId(43),
         name: "debug",
         title: "DEBUG",
         word: "DEBUG",
@@ -1636,7 +1675,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(43), CommandId(44), CommandId(45), CommandId(46)],
+        subcommands: &[CommandId(44), CommandId(45), CommandId(46), CommandId(47)],
         lumped_errors: true,
         doc_flags: &["syscmd"],
         deprecated_since: None,
@@ -1650,7 +1689,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(43),
+        id: CommandId(44),
         name: "debug|help",
         title: "DEBUG HELP",
         word: "HELP",
@@ -1664,7 +1703,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(42)),
+        container: Some(CommandId(43)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1679,7 +1718,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(44),
+        id: CommandId(45),
         name: "debug|log",
         title: "DEBUG LOG",
         word: "LOG",
@@ -1693,7 +1732,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(42)),
+        container: Some(CommandId(43)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1710,7 +1749,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(45),
+        id: CommandId(46),
         name: "debug|set-active-expire",
         title: "DEBUG SET-ACTIVE-EXPIRE",
         word: "SET-ACTIVE-EXPIRE",
@@ -1724,7 +1763,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(42)),
+        container: Some(CommandId(43)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1741,7 +1780,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(46),
+        id: CommandId(47),
         name: "debug|sleep",
         title: "DEBUG SLEEP",
         word: "SLEEP",
@@ -1755,7 +1794,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(42)),
+        container: Some(CommandId(43)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &["syscmd"],
@@ -1772,7 +1811,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(47),
+        id: CommandId(48),
         name: "decr",
         title: "DECR",
         word: "DECR",
@@ -1806,7 +1845,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(48),
+        id: CommandId(49),
         name: "decrby",
         title: "DECRBY",
         word: "DECRBY",
@@ -1841,7 +1880,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(49),
+        id: CommandId(50),
         name: "del",
         title: "DEL",
         word: "DEL",
@@ -1875,7 +1914,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(50),
+        id: CommandId(51),
         name: "discard",
         title: "DISCARD",
         word: "DISCARD",
@@ -1906,7 +1945,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(51),
+        id: CommandId(52),
         name: "echo",
         title: "ECHO",
         word: "ECHO",
@@ -1937,7 +1976,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(52),
+        id: CommandId(53),
         name: "exec",
         title: "EXEC",
         word: "EXEC",
@@ -1969,7 +2008,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(53),
+        id: CommandId(54),
         name: "exists",
         title: "EXISTS",
         word: "EXISTS",
@@ -2003,7 +2042,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(54),
+        id: CommandId(55),
         name: "expire",
         title: "EXPIRE",
         word: "EXPIRE",
@@ -2046,7 +2085,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(55),
+        id: CommandId(56),
         name: "expireat",
         title: "EXPIREAT",
         word: "EXPIREAT",
@@ -2088,7 +2127,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(56),
+        id: CommandId(57),
         name: "expiretime",
         title: "EXPIRETIME",
         word: "EXPIRETIME",
@@ -2124,7 +2163,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(57),
+        id: CommandId(58),
         name: "flushall",
         title: "FLUSHALL",
         word: "FLUSHALL",
@@ -2159,7 +2198,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(58),
+        id: CommandId(59),
         name: "flushdb",
         title: "FLUSHDB",
         word: "FLUSHDB",
@@ -2195,7 +2234,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(59),
+        id: CommandId(60),
         name: "function",
         title: "FUNCTION",
         word: "FUNCTION",
@@ -2210,7 +2249,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(60), CommandId(61), CommandId(62), CommandId(63)],
+        subcommands: &[CommandId(61), CommandId(62), CommandId(63), CommandId(64)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2224,7 +2263,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(60),
+        id: CommandId(61),
         name: "function|flush",
         title: "FUNCTION FLUSH",
         word: "FLUSH",
@@ -2238,7 +2277,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(59)),
+        container: Some(CommandId(60)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2258,7 +2297,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(61),
+        id: CommandId(62),
         name: "function|help",
         title: "FUNCTION HELP",
         word: "HELP",
@@ -2272,7 +2311,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(59)),
+        container: Some(CommandId(60)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2287,7 +2326,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(62),
+        id: CommandId(63),
         name: "function|list",
         title: "FUNCTION LIST",
         word: "LIST",
@@ -2301,7 +2340,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output_order"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(59)),
+        container: Some(CommandId(60)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2319,7 +2358,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(63),
+        id: CommandId(64),
         name: "function|stats",
         title: "FUNCTION STATS",
         word: "STATS",
@@ -2333,7 +2372,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(59)),
+        container: Some(CommandId(60)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2348,7 +2387,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(64),
+        id: CommandId(65),
         name: "get",
         title: "GET",
         word: "GET",
@@ -2383,7 +2422,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(65),
+        id: CommandId(66),
         name: "getbit",
         title: "GETBIT",
         word: "GETBIT",
@@ -2419,7 +2458,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(66),
+        id: CommandId(67),
         name: "getdel",
         title: "GETDEL",
         word: "GETDEL",
@@ -2454,7 +2493,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(67),
+        id: CommandId(68),
         name: "getex",
         title: "GETEX",
         word: "GETEX",
@@ -2497,7 +2536,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(68),
+        id: CommandId(69),
         name: "getrange",
         title: "GETRANGE",
         word: "GETRANGE",
@@ -2534,7 +2573,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(69),
+        id: CommandId(70),
         name: "getset",
         title: "GETSET",
         word: "GETSET",
@@ -2570,14 +2609,14 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(70),
+        id: CommandId(71),
         name: "goblin.ring",
         title: "GOBLIN.RING",
         word: "GOBLIN.RING",
         summary: "Makes a ring whose other end is this Unix socket.",
         group: Group::Connection,
         since: "0.1.0",
-        complexity: "O(N) where N is the size of the ring",
+        complexity: "O(1); with PATH O(N) where N is the size of the ring",
         arity: -1,
         flags: Flags(0x11a0),
         categories: Categories(0x48000),
@@ -2602,7 +2641,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(71),
+        id: CommandId(72),
         name: "hello",
         title: "HELLO",
         word: "HELLO",
@@ -2640,7 +2679,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(72),
+        id: CommandId(73),
         name: "incr",
         title: "INCR",
         word: "INCR",
@@ -2675,7 +2714,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(73),
+        id: CommandId(74),
         name: "incrby",
         title: "INCRBY",
         word: "INCRBY",
@@ -2710,7 +2749,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(74),
+        id: CommandId(75),
         name: "incrbyfloat",
         title: "INCRBYFLOAT",
         word: "INCRBYFLOAT",
@@ -2746,7 +2785,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(75),
+        id: CommandId(76),
         name: "info",
         title: "INFO",
         word: "INFO",
@@ -2777,7 +2816,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(76),
+        id: CommandId(77),
         name: "keys",
         title: "KEYS",
         word: "KEYS",
@@ -2809,7 +2848,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(77),
+        id: CommandId(78),
         name: "latency",
         title: "LATENCY",
         word: "LATENCY",
@@ -2824,7 +2863,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(78), CommandId(79), CommandId(80), CommandId(81), CommandId(82), CommandId(83), CommandId(84)],
+        subcommands: &[CommandId(79), CommandId(80), CommandId(81), CommandId(82), CommandId(83), CommandId(84), CommandId(85)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2838,7 +2877,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(78),
+        id: CommandId(79),
         name: "latency|doctor",
         title: "LATENCY DOCTOR",
         word: "DOCTOR",
@@ -2852,7 +2891,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2867,7 +2906,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(79),
+        id: CommandId(80),
         name: "latency|graph",
         title: "LATENCY GRAPH",
         word: "GRAPH",
@@ -2881,7 +2920,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Verbatim, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2898,7 +2937,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(80),
+        id: CommandId(81),
         name: "latency|help",
         title: "LATENCY HELP",
         word: "HELP",
@@ -2912,7 +2951,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2927,7 +2966,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(81),
+        id: CommandId(82),
         name: "latency|histogram",
         title: "LATENCY HISTOGRAM",
         word: "HISTOGRAM",
@@ -2941,7 +2980,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2958,7 +2997,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(82),
+        id: CommandId(83),
         name: "latency|history",
         title: "LATENCY HISTORY",
         word: "HISTORY",
@@ -2972,7 +3011,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2989,7 +3028,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(83),
+        id: CommandId(84),
         name: "latency|latest",
         title: "LATENCY LATEST",
         word: "LATEST",
@@ -3003,7 +3042,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3018,7 +3057,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(84),
+        id: CommandId(85),
         name: "latency|reset",
         title: "LATENCY RESET",
         word: "RESET",
@@ -3032,7 +3071,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["request_policy:all_nodes", "response_policy:agg_sum"],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(77)),
+        container: Some(CommandId(78)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3049,7 +3088,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(85),
+        id: CommandId(86),
         name: "lcs",
         title: "LCS",
         word: "LCS",
@@ -3089,7 +3128,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(86),
+        id: CommandId(87),
         name: "lolwut",
         title: "LOLWUT",
         word: "LOLWUT",
@@ -3120,7 +3159,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(87),
+        id: CommandId(88),
         name: "memory",
         title: "MEMORY",
         word: "MEMORY",
@@ -3135,7 +3174,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(88), CommandId(89), CommandId(90), CommandId(91), CommandId(92), CommandId(93)],
+        subcommands: &[CommandId(89), CommandId(90), CommandId(91), CommandId(92), CommandId(93), CommandId(94)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -3149,7 +3188,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(88),
+        id: CommandId(89),
         name: "memory|doctor",
         title: "MEMORY DOCTOR",
         word: "DOCTOR",
@@ -3163,7 +3202,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(87)),
+        container: Some(CommandId(88)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3178,7 +3217,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(89),
+        id: CommandId(90),
         name: "memory|help",
         title: "MEMORY HELP",
         word: "HELP",
@@ -3192,7 +3231,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(87)),
+        container: Some(CommandId(88)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3207,7 +3246,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(90),
+        id: CommandId(91),
         name: "memory|malloc-stats",
         title: "MEMORY MALLOC-STATS",
         word: "MALLOC-STATS",
@@ -3221,7 +3260,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(87)),
+        container: Some(CommandId(88)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3236,7 +3275,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(91),
+        id: CommandId(92),
         name: "memory|purge",
         title: "MEMORY PURGE",
         word: "PURGE",
@@ -3250,7 +3289,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(87)),
+        container: Some(CommandId(88)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3265,7 +3304,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(92),
+        id: CommandId(93),
         name: "memory|stats",
         title: "MEMORY STATS",
         word: "STATS",
@@ -3279,7 +3318,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(87)),
+        container: Some(CommandId(88)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3294,7 +3333,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(93),
+        id: CommandId(94),
         name: "memory|usage",
         title: "MEMORY USAGE",
         word: "USAGE",
@@ -3308,7 +3347,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(87)),
+        container: Some(CommandId(88)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3330,7 +3369,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(94),
+        id: CommandId(95),
         name: "mget",
         title: "MGET",
         word: "MGET",
@@ -3364,7 +3403,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(95),
+        id: CommandId(96),
         name: "monitor",
         title: "MONITOR",
         word: "MONITOR",
@@ -3393,7 +3432,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(96),
+        id: CommandId(97),
         name: "move",
         title: "MOVE",
         word: "MOVE",
@@ -3429,7 +3468,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(97),
+        id: CommandId(98),
         name: "mset",
         title: "MSET",
         word: "MSET",
@@ -3466,7 +3505,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(98),
+        id: CommandId(99),
         name: "msetnx",
         title: "MSETNX",
         word: "MSETNX",
@@ -3504,7 +3543,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(99),
+        id: CommandId(100),
         name: "multi",
         title: "MULTI",
         word: "MULTI",
@@ -3535,7 +3574,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(100),
+        id: CommandId(101),
         name: "object",
         title: "OBJECT",
         word: "OBJECT",
@@ -3550,7 +3589,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(101), CommandId(102), CommandId(103), CommandId(104), CommandId(105)],
+        subcommands: &[CommandId(102), CommandId(103), CommandId(104), CommandId(105), CommandId(106)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -3564,7 +3603,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(101),
+        id: CommandId(102),
         name: "object|encoding",
         title: "OBJECT ENCODING",
         word: "ENCODING",
@@ -3578,7 +3617,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Bulk, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(100)),
+        container: Some(CommandId(101)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3600,7 +3639,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(102),
+        id: CommandId(103),
         name: "object|freq",
         title: "OBJECT FREQ",
         word: "FREQ",
@@ -3614,7 +3653,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(100)),
+        container: Some(CommandId(101)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3634,7 +3673,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(103),
+        id: CommandId(104),
         name: "object|help",
         title: "OBJECT HELP",
         word: "HELP",
@@ -3648,7 +3687,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(100)),
+        container: Some(CommandId(101)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3663,7 +3702,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(104),
+        id: CommandId(105),
         name: "object|idletime",
         title: "OBJECT IDLETIME",
         word: "IDLETIME",
@@ -3677,7 +3716,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(100)),
+        container: Some(CommandId(101)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3698,7 +3737,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(105),
+        id: CommandId(106),
         name: "object|refcount",
         title: "OBJECT REFCOUNT",
         word: "REFCOUNT",
@@ -3712,7 +3751,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(100)),
+        container: Some(CommandId(101)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3733,7 +3772,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(106),
+        id: CommandId(107),
         name: "persist",
         title: "PERSIST",
         word: "PERSIST",
@@ -3768,7 +3807,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(107),
+        id: CommandId(108),
         name: "pexpire",
         title: "PEXPIRE",
         word: "PEXPIRE",
@@ -3810,7 +3849,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(108),
+        id: CommandId(109),
         name: "pexpireat",
         title: "PEXPIREAT",
         word: "PEXPIREAT",
@@ -3851,7 +3890,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(109),
+        id: CommandId(110),
         name: "pexpiretime",
         title: "PEXPIRETIME",
         word: "PEXPIRETIME",
@@ -3887,7 +3926,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(110),
+        id: CommandId(111),
         name: "ping",
         title: "PING",
         word: "PING",
@@ -3919,7 +3958,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(111),
+        id: CommandId(112),
         name: "psetex",
         title: "PSETEX",
         word: "PSETEX",
@@ -3955,7 +3994,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(112),
+        id: CommandId(113),
         name: "psubscribe",
         title: "PSUBSCRIBE",
         word: "PSUBSCRIBE",
@@ -3986,7 +4025,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(113),
+        id: CommandId(114),
         name: "pttl",
         title: "PTTL",
         word: "PTTL",
@@ -4021,7 +4060,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(114),
+        id: CommandId(115),
         name: "publish",
         title: "PUBLISH",
         word: "PUBLISH",
@@ -4053,7 +4092,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(115),
+        id: CommandId(116),
         name: "pubsub",
         title: "PUBSUB",
         word: "PUBSUB",
@@ -4068,7 +4107,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Error],
         template: Some(101),
         container: None,
-        subcommands: &[CommandId(116), CommandId(117), CommandId(118), CommandId(119), CommandId(120), CommandId(121)],
+        subcommands: &[CommandId(117), CommandId(118), CommandId(119), CommandId(120), CommandId(121), CommandId(122)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -4082,7 +4121,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(116),
+        id: CommandId(117),
         name: "pubsub|channels",
         title: "PUBSUB CHANNELS",
         word: "CHANNELS",
@@ -4096,7 +4135,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(115)),
+        container: Some(CommandId(116)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4113,7 +4152,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(117),
+        id: CommandId(118),
         name: "pubsub|help",
         title: "PUBSUB HELP",
         word: "HELP",
@@ -4127,7 +4166,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(115)),
+        container: Some(CommandId(116)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4142,7 +4181,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(118),
+        id: CommandId(119),
         name: "pubsub|numpat",
         title: "PUBSUB NUMPAT",
         word: "NUMPAT",
@@ -4156,7 +4195,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(115)),
+        container: Some(CommandId(116)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4171,7 +4210,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(119),
+        id: CommandId(120),
         name: "pubsub|numsub",
         title: "PUBSUB NUMSUB",
         word: "NUMSUB",
@@ -4185,7 +4224,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(115)),
+        container: Some(CommandId(116)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4202,7 +4241,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(120),
+        id: CommandId(121),
         name: "pubsub|shardchannels",
         title: "PUBSUB SHARDCHANNELS",
         word: "SHARDCHANNELS",
@@ -4216,7 +4255,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(115)),
+        container: Some(CommandId(116)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4233,7 +4272,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(121),
+        id: CommandId(122),
         name: "pubsub|shardnumsub",
         title: "PUBSUB SHARDNUMSUB",
         word: "SHARDNUMSUB",
@@ -4247,7 +4286,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(115)),
+        container: Some(CommandId(116)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4264,7 +4303,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(122),
+        id: CommandId(123),
         name: "punsubscribe",
         title: "PUNSUBSCRIBE",
         word: "PUNSUBSCRIBE",
@@ -4295,7 +4334,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(123),
+        id: CommandId(124),
         name: "quit",
         title: "QUIT",
         word: "QUIT",
@@ -4324,7 +4363,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(124),
+        id: CommandId(125),
         name: "randomkey",
         title: "RANDOMKEY",
         word: "RANDOMKEY",
@@ -4355,7 +4394,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(125),
+        id: CommandId(126),
         name: "rename",
         title: "RENAME",
         word: "RENAME",
@@ -4393,7 +4432,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(126),
+        id: CommandId(127),
         name: "renamenx",
         title: "RENAMENX",
         word: "RENAMENX",
@@ -4430,7 +4469,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(127),
+        id: CommandId(128),
         name: "reset",
         title: "RESET",
         word: "RESET",
@@ -4459,7 +4498,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(128),
+        id: CommandId(129),
         name: "sadd",
         title: "SADD",
         word: "SADD",
@@ -4494,7 +4533,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(129),
+        id: CommandId(130),
         name: "scan",
         title: "SCAN",
         word: "SCAN",
@@ -4529,7 +4568,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(130),
+        id: CommandId(131),
         name: "scard",
         title: "SCARD",
         word: "SCARD",
@@ -4564,7 +4603,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(131),
+        id: CommandId(132),
         name: "sdiff",
         title: "SDIFF",
         word: "SDIFF",
@@ -4599,7 +4638,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(132),
+        id: CommandId(133),
         name: "sdiffstore",
         title: "SDIFFSTORE",
         word: "SDIFFSTORE",
@@ -4636,7 +4675,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(133),
+        id: CommandId(134),
         name: "select",
         title: "SELECT",
         word: "SELECT",
@@ -4668,7 +4707,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(134),
+        id: CommandId(135),
         name: "set",
         title: "SET",
         word: "SET",
@@ -4717,7 +4756,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(135),
+        id: CommandId(136),
         name: "setbit",
         title: "SETBIT",
         word: "SETBIT",
@@ -4754,7 +4793,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(136),
+        id: CommandId(137),
         name: "setex",
         title: "SETEX",
         word: "SETEX",
@@ -4791,7 +4830,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(137),
+        id: CommandId(138),
         name: "setnx",
         title: "SETNX",
         word: "SETNX",
@@ -4827,7 +4866,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(138),
+        id: CommandId(139),
         name: "setrange",
         title: "SETRANGE",
         word: "SETRANGE",
@@ -4864,7 +4903,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(139),
+        id: CommandId(140),
         name: "shutdown",
         title: "SHUTDOWN",
         word: "SHUTDOWN",
@@ -4901,7 +4940,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(140),
+        id: CommandId(141),
         name: "sinter",
         title: "SINTER",
         word: "SINTER",
@@ -4936,7 +4975,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(141),
+        id: CommandId(142),
         name: "sintercard",
         title: "SINTERCARD",
         word: "SINTERCARD",
@@ -4974,7 +5013,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(142),
+        id: CommandId(143),
         name: "sinterstore",
         title: "SINTERSTORE",
         word: "SINTERSTORE",
@@ -5011,7 +5050,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(143),
+        id: CommandId(144),
         name: "sismember",
         title: "SISMEMBER",
         word: "SISMEMBER",
@@ -5047,7 +5086,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(144),
+        id: CommandId(145),
         name: "slowlog",
         title: "SLOWLOG",
         word: "SLOWLOG",
@@ -5062,7 +5101,7 @@ pub static SPECS: [Spec; 173] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(145), CommandId(146), CommandId(147), CommandId(148)],
+        subcommands: &[CommandId(146), CommandId(147), CommandId(148), CommandId(149)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -5076,7 +5115,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(145),
+        id: CommandId(146),
         name: "slowlog|get",
         title: "SLOWLOG GET",
         word: "GET",
@@ -5090,7 +5129,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["request_policy:all_nodes", "nondeterministic_output"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(144)),
+        container: Some(CommandId(145)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5107,7 +5146,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(146),
+        id: CommandId(147),
         name: "slowlog|help",
         title: "SLOWLOG HELP",
         word: "HELP",
@@ -5121,7 +5160,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(144)),
+        container: Some(CommandId(145)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5136,7 +5175,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(147),
+        id: CommandId(148),
         name: "slowlog|len",
         title: "SLOWLOG LEN",
         word: "LEN",
@@ -5150,7 +5189,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(144)),
+        container: Some(CommandId(145)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5165,7 +5204,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(148),
+        id: CommandId(149),
         name: "slowlog|reset",
         title: "SLOWLOG RESET",
         word: "RESET",
@@ -5179,7 +5218,7 @@ pub static SPECS: [Spec; 173] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(144)),
+        container: Some(CommandId(145)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5194,7 +5233,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(149),
+        id: CommandId(150),
         name: "smembers",
         title: "SMEMBERS",
         word: "SMEMBERS",
@@ -5228,7 +5267,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(150),
+        id: CommandId(151),
         name: "smismember",
         title: "SMISMEMBER",
         word: "SMISMEMBER",
@@ -5263,7 +5302,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(151),
+        id: CommandId(152),
         name: "smove",
         title: "SMOVE",
         word: "SMOVE",
@@ -5301,7 +5340,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(152),
+        id: CommandId(153),
         name: "spop",
         title: "SPOP",
         word: "SPOP",
@@ -5337,7 +5376,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(153),
+        id: CommandId(154),
         name: "spublish",
         title: "SPUBLISH",
         word: "SPUBLISH",
@@ -5371,7 +5410,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(154),
+        id: CommandId(155),
         name: "srandmember",
         title: "SRANDMEMBER",
         word: "SRANDMEMBER",
@@ -5407,7 +5446,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(155),
+        id: CommandId(156),
         name: "srem",
         title: "SREM",
         word: "SREM",
@@ -5442,7 +5481,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(156),
+        id: CommandId(157),
         name: "sscan",
         title: "SSCAN",
         word: "SSCAN",
@@ -5479,7 +5518,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(157),
+        id: CommandId(158),
         name: "ssubscribe",
         title: "SSUBSCRIBE",
         word: "SSUBSCRIBE",
@@ -5512,7 +5551,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(158),
+        id: CommandId(159),
         name: "strlen",
         title: "STRLEN",
         word: "STRLEN",
@@ -5547,7 +5586,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(159),
+        id: CommandId(160),
         name: "subscribe",
         title: "SUBSCRIBE",
         word: "SUBSCRIBE",
@@ -5578,7 +5617,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(160),
+        id: CommandId(161),
         name: "substr",
         title: "SUBSTR",
         word: "SUBSTR",
@@ -5614,7 +5653,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(161),
+        id: CommandId(162),
         name: "sunion",
         title: "SUNION",
         word: "SUNION",
@@ -5649,7 +5688,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(162),
+        id: CommandId(163),
         name: "sunionstore",
         title: "SUNIONSTORE",
         word: "SUNIONSTORE",
@@ -5686,7 +5725,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(163),
+        id: CommandId(164),
         name: "sunsubscribe",
         title: "SUNSUBSCRIBE",
         word: "SUNSUBSCRIBE",
@@ -5719,7 +5758,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(164),
+        id: CommandId(165),
         name: "swapdb",
         title: "SWAPDB",
         word: "SWAPDB",
@@ -5754,7 +5793,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(165),
+        id: CommandId(166),
         name: "time",
         title: "TIME",
         word: "TIME",
@@ -5783,7 +5822,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(166),
+        id: CommandId(167),
         name: "touch",
         title: "TOUCH",
         word: "TOUCH",
@@ -5817,7 +5856,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(167),
+        id: CommandId(168),
         name: "ttl",
         title: "TTL",
         word: "TTL",
@@ -5852,7 +5891,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(168),
+        id: CommandId(169),
         name: "type",
         title: "TYPE",
         word: "TYPE",
@@ -5887,7 +5926,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(169),
+        id: CommandId(170),
         name: "unlink",
         title: "UNLINK",
         word: "UNLINK",
@@ -5921,7 +5960,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(170),
+        id: CommandId(171),
         name: "unsubscribe",
         title: "UNSUBSCRIBE",
         word: "UNSUBSCRIBE",
@@ -5952,7 +5991,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(171),
+        id: CommandId(172),
         name: "unwatch",
         title: "UNWATCH",
         word: "UNWATCH",
@@ -5982,7 +6021,7 @@ pub static SPECS: [Spec; 173] = [
         ],
     },
     Spec {
-        id: CommandId(172),
+        id: CommandId(173),
         name: "watch",
         title: "WATCH",
         word: "WATCH",
@@ -6021,68 +6060,68 @@ pub static SPECS: [Spec; 173] = [
 
 /// Ids by name hash, probed linearly; `u16::MAX` is an empty slot.
 pub(super) static SLOTS: [u16; 1024] = [
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 44, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 48, 65535, 65535, 100, 65535,
-    65535, 65535, 65535, 65535, 65535, 31, 65535, 65535, 65535, 65535, 65535, 87, 65535, 65535, 65535, 65535,
-    65535, 65535, 112, 65535, 65535, 65535, 65535, 141, 65535, 65535, 65535, 65535, 65535, 65535, 3, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 94, 65535, 113, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 82, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 135, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    83, 65535, 65535, 24, 65535, 65535, 65535, 20, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 163, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 93, 42, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    37, 65535, 65535, 64, 84, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 4, 65535, 65535, 65535,
-    65535, 107, 65535, 65535, 65535, 65535, 65535, 65535, 75, 65535, 65535, 61, 65535, 65535, 136, 147,
-    109, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 105, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    89, 65535, 65535, 65535, 65535, 65535, 65535, 7, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 92, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 76, 65535, 58, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 161, 65535, 65535, 65535, 65535, 117, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 68, 65535, 65535, 165, 52, 65535, 65535,
-    65535, 65535, 65535, 65535, 164, 139, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    63, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 41, 65535, 65535, 65535, 110, 95, 148,
-    65535, 65535, 65535, 65535, 65535, 33, 65535, 65535, 65535, 65535, 65535, 65535, 35, 65535, 65535, 65535,
-    65535, 81, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 119, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 23, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 102, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 80, 65535, 62, 65535, 65535, 65535, 65535, 65535, 143, 65535, 65535, 65535, 65535,
-    65535, 65535, 108, 1, 65535, 65535, 65535, 77, 5, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 22, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 47, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 86, 40, 65535, 65535, 65535, 88, 65535, 65535, 11, 65535, 28,
-    65535, 65535, 162, 65535, 65535, 65535, 65535, 65535, 129, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 71, 65535, 65535, 34, 91, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 106, 19, 149, 65535, 6, 65535,
-    65535, 65535, 65535, 65535, 65535, 38, 97, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    74, 115, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 172, 65535, 65535, 65535, 131, 65535, 65535,
-    65535, 65535, 65535, 15, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 96, 65535, 65535, 65535,
-    85, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 36, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 146, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 90, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 49, 65535, 65535, 101, 65535,
+    118, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 88, 65535, 65535, 65535, 65535,
+    65535, 65535, 113, 65535, 65535, 65535, 65535, 142, 65535, 65535, 65535, 65535, 65535, 65535, 3, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 33, 65535, 95, 65535, 114, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 13, 30, 55, 57, 133, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 155, 153, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 122, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 8, 103, 10, 65535, 17, 65535, 65535, 65535, 14, 99,
-    29, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 166, 65535, 65535, 65535, 65535, 65535, 160, 65535, 65535, 65535, 65535, 65535,
-    134, 65535, 65535, 65535, 65535, 69, 65535, 65535, 65535, 67, 65535, 65535, 170, 150, 65535, 79,
-    65535, 65535, 118, 65535, 21, 124, 65535, 65535, 65535, 65535, 65535, 65535, 157, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 78, 65535, 65535, 65535, 120, 65535, 111, 65535, 46, 126, 65535,
-    65535, 140, 65535, 65535, 65535, 65535, 12, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 101, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 53, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 72, 60, 65535, 65535, 65535, 65535, 145, 167, 156, 65535, 169, 73, 70,
-    154, 65535, 65535, 65535, 65535, 65535, 65535, 127, 65535, 65535, 65535, 32, 65535, 26, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 25, 66, 142, 65535, 65535, 65535, 138, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 151, 158, 65535, 65535, 65535, 65535, 137, 65535, 65535, 65535,
-    65535, 39, 65535, 65535, 65535, 65535, 65535, 65535, 43, 65535, 65535, 65535, 65535, 65535, 171, 2,
-    9, 123, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 56, 50, 65535, 130, 65535, 65535, 65535, 65535, 65535, 144, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 54, 65535, 104, 128, 65535,
-    65535, 16, 65535, 65535, 65535, 65535, 18, 65535, 65535, 45, 116, 65535, 98, 65535, 159, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 125, 168,
-    65535, 152, 65535, 65535, 65, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 59, 49, 65535, 65535, 65535, 90, 65535, 65535,
-    65535, 27, 65535, 65535, 51, 65535, 65535, 65535, 65535, 65535, 132, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 0, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 114, 121, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 136, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 25, 65535, 65535, 65535, 21, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 164, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 31, 89, 65535, 65535, 43, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65, 65535, 81, 65535, 65535, 65535, 65535, 65535, 65535, 4, 65535, 65535, 65535,
+    65535, 108, 65535, 65535, 65535, 117, 65535, 65535, 76, 65535, 65535, 65535, 65535, 65535, 137, 65535,
+    110, 94, 147, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 7, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 29, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 77, 65535, 59, 91, 65535, 65535, 65535, 65535, 65535, 65535, 103, 106, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 162, 65535, 65535, 65535, 65535, 65535, 65535,
+    93, 104, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 69, 65535, 65535, 166, 53, 83, 65535,
+    65535, 65535, 65535, 65535, 165, 140, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 42, 65535, 65535, 65535, 111, 96, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    34, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 24, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 120, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 144, 65535, 28, 92, 79,
+    65535, 65535, 109, 1, 65535, 65535, 65535, 78, 5, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 23, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 48, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 87, 41, 65535, 65535, 65535, 65535, 65535, 65535, 12, 40, 65535,
+    65535, 65535, 163, 65535, 65535, 65535, 65535, 65535, 130, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 72, 65535, 65535, 35, 65535, 105, 65535, 65535, 146, 65535, 65535, 65535, 65535, 46,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 37, 20, 107, 150, 6, 65535,
+    65535, 65535, 65535, 65535, 121, 98, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    75, 116, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 173, 65535, 65535, 65535, 132, 65535, 65535,
+    65535, 65535, 65535, 16, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 97, 65535, 65535, 65535,
+    86, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 82, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 84, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 14, 56, 134, 58, 64, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 156, 154, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 123, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 8, 65535, 10, 65535, 18, 65535, 65535, 65535, 15, 100,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 85, 65535, 65535,
+    65535, 65535, 102, 65535, 167, 65535, 65535, 65535, 65535, 65535, 161, 65535, 65535, 65535, 65535, 65535,
+    135, 65535, 65535, 65535, 65535, 70, 65535, 65535, 65535, 68, 65535, 65535, 171, 151, 65535, 65535,
+    65535, 65535, 65535, 65535, 22, 125, 65535, 65535, 65535, 65535, 65535, 65535, 63, 158, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 112, 65535, 127, 122, 65535,
+    65535, 141, 65535, 65535, 65535, 65535, 13, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 148, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 54, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 73, 65535, 65535, 65535, 65535, 65535, 168, 44, 157, 65535, 170, 74, 71,
+    155, 65535, 65535, 65535, 39, 65535, 65535, 128, 65535, 65535, 65535, 65535, 65535, 27, 65535, 65535,
+    38, 65535, 65535, 65535, 65535, 65535, 26, 67, 143, 65535, 65535, 65535, 139, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 152, 159, 65535, 65535, 65535, 65535, 138, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 61, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 172, 2,
+    9, 45, 124, 11, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 57, 51, 65535, 131, 65535, 65535, 65535, 65535, 65535, 145, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 55, 65535, 129, 65535, 65535,
+    65535, 17, 65535, 65535, 65535, 65535, 19, 65535, 65535, 65535, 65535, 65535, 99, 65535, 160, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 126, 169,
+    65535, 153, 65535, 65535, 66, 65535, 65535, 65535, 36, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 30, 65535, 60, 50, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 52, 65535, 149, 65535, 65535, 65535, 133, 65535, 65535, 62, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 0, 32, 47, 65535, 80, 65535, 65535, 119, 65535, 65535,
+    65535, 65535, 65535, 65535, 115, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
 ];

@@ -29,6 +29,8 @@ pub enum Command<'a> {
     ClientGetname,
     /// CLIENT GETREDIR: Tells where this client's invalidations go.
     ClientGetredir,
+    /// CLIENT GOBLIN-POLICY: Says what becomes of messages this client does not read.
+    ClientGoblinPolicy(ClientGoblinPolicy),
     /// CLIENT HELP: Lists the subcommands of CLIENT.
     ClientHelp,
     /// CLIENT ID: Tells the id of this connection.
@@ -356,6 +358,7 @@ impl<'a> Command<'a> {
             CommandId::CLIENT_CACHING => Command::ClientCaching(ClientCaching::parse(args)?),
             CommandId::CLIENT_GETNAME => Command::ClientGetname,
             CommandId::CLIENT_GETREDIR => Command::ClientGetredir,
+            CommandId::CLIENT_GOBLIN_POLICY => Command::ClientGoblinPolicy(ClientGoblinPolicy::parse(args)?),
             CommandId::CLIENT_HELP => Command::ClientHelp,
             CommandId::CLIENT_ID => Command::ClientId,
             CommandId::CLIENT_INFO => Command::ClientInfo,
@@ -681,6 +684,51 @@ impl<'a> ClientCaching<'a> {
         let mut words = Words::new(args, 2, "client|caching");
         let mode = words.rest();
         Ok(ClientCaching { mode })
+    }
+}
+
+/// CLIENT GOBLIN-POLICY: Says what becomes of messages this client does not read.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientGoblinPolicy {
+    /// `policy`: a choice.
+    pub policy: ClientGoblinPolicyPolicy,
+    /// `BYTES`: an integer.
+    pub bytes: Option<i64>,
+    /// `NOTICE`: an option word.
+    pub notice: bool,
+}
+
+/// CLIENT GOBLIN-POLICY: `policy`: a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientGoblinPolicyPolicy {
+    /// `DISCONNECT`
+    Disconnect,
+    /// `DROP-OLDEST`
+    DropOldest,
+    /// `DROP-NEWEST`
+    DropNewest,
+    /// `CONFLATE`
+    Conflate,
+}
+
+impl ClientGoblinPolicy {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 2, "client|goblin-policy");
+        let policy = words.word()?;
+        let policy = match policy { word if word.eq_ignore_ascii_case(b"DISCONNECT") => ClientGoblinPolicyPolicy::Disconnect, word if word.eq_ignore_ascii_case(b"DROP-OLDEST") => ClientGoblinPolicyPolicy::DropOldest, word if word.eq_ignore_ascii_case(b"DROP-NEWEST") => ClientGoblinPolicyPolicy::DropNewest, word if word.eq_ignore_ascii_case(b"CONFLATE") => ClientGoblinPolicyPolicy::Conflate, _ => return Err(CommandError::Syntax) };
+        let mut bytes = None;
+        let mut notice = false;
+        while let Some(word) = words.next() {
+            let is = |token: &[u8]| word.eq_ignore_ascii_case(token);
+            if is(b"BYTES") {
+                bytes = Some(bounded(words.value()?, 1, i64::MAX).map_err(|_| CommandError::PolicyBytes)?);
+            } else if is(b"NOTICE") {
+                notice = true;
+            } else {
+                return Err(CommandError::Syntax);
+            }
+        }
+        Ok(ClientGoblinPolicy { policy, bytes, notice })
     }
 }
 

@@ -3,14 +3,15 @@
 use std::fmt::Write;
 
 use crate::command::{
-    ClientAttribute, ClientKill, ClientList, ClientNoEvict, ClientNoEvictEnabled, ClientNoTouch, ClientNoTouchEnabled,
-    ClientPause, ClientPauseMode, ClientReply, ClientReplyAction, ClientSetinfo, ClientSetname, ClientTracking,
-    ClientTrackingStatus, ClientType, KillConditions, KillFilter, ListFilter, is_plain_name, parse_integer,
+    ClientAttribute, ClientGoblinPolicy, ClientGoblinPolicyPolicy, ClientKill, ClientList, ClientNoEvict,
+    ClientNoEvictEnabled, ClientNoTouch, ClientNoTouchEnabled, ClientPause, ClientPauseMode, ClientReply,
+    ClientReplyAction, ClientSetinfo, ClientSetname, ClientTracking, ClientTrackingStatus, ClientType, KillConditions,
+    KillFilter, ListFilter, is_plain_name, parse_integer,
 };
 use crate::reply::{CommandError, Reply};
 
 use super::caller::{Caller, ReplyMode};
-use super::host::{ClientFacts, Host, ProcessRequest};
+use super::host::{ClientFacts, Host, ProcessRequest, PushPolicy, PushRules};
 use super::{Engine, Turn};
 
 /// What CLIENT GETREDIR answers while tracking is off.
@@ -99,6 +100,30 @@ impl Engine {
     pub(super) fn client_no_touch<H: Host>(&mut self, turn: &mut Turn<'_, H>, mark: &ClientNoTouch) -> Reply<'_> {
         turn.caller.no_touch = mark.enabled == ClientNoTouchEnabled::On;
         Reply::OK
+    }
+
+    /// What becomes of messages that the connection does not read.
+    pub(super) fn client_policy<H: Host>(
+        &mut self,
+        turn: &mut Turn<'_, H>,
+        rules: &ClientGoblinPolicy,
+    ) -> Result<Reply<'_>, CommandError> {
+        let policy = match rules.policy {
+            ClientGoblinPolicyPolicy::Disconnect => PushPolicy::Disconnect,
+            ClientGoblinPolicyPolicy::DropOldest => PushPolicy::DropOldest,
+            ClientGoblinPolicyPolicy::DropNewest => PushPolicy::DropNewest,
+            ClientGoblinPolicyPolicy::Conflate => PushPolicy::Conflate,
+        };
+        if policy == PushPolicy::Disconnect && (rules.bytes.is_some() || rules.notice) {
+            return Err(CommandError::Syntax);
+        }
+        // RESP2 has no push that its clients would not take for a message.
+        if rules.notice && turn.caller.resp == 2 {
+            return Err(CommandError::PolicyNotice);
+        }
+        let bytes = rules.bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        turn.host.set_push_rules(PushRules { policy, bytes, notice: rules.notice });
+        Ok(Reply::OK)
     }
 
     pub(super) fn client_reply<H: Host>(&mut self, turn: &mut Turn<'_, H>, mode: &ClientReply) -> Reply<'static> {
@@ -263,6 +288,15 @@ fn line(facts: &ClientFacts) -> String {
         facts.net_out,
         facts.commands,
     );
+    let policy = match facts.policy {
+        PushPolicy::Disconnect => None,
+        PushPolicy::DropOldest => Some("drop-oldest"),
+        PushPolicy::DropNewest => Some("drop-newest"),
+        PushPolicy::Conflate => Some("conflate"),
+    };
+    if let Some(policy) = policy {
+        let _ = write!(line, " policy={policy} dropped={}", facts.dropped);
+    }
     if let Some(socket) = facts.ring_of {
         let _ = write!(line, " ring-of={}", socket.0);
     }

@@ -149,6 +149,7 @@ impl Engine {
         caller.no_evict = false;
         caller.no_touch = false;
         caller.numbered = false;
+        turn.host.set_push_rules(super::host::PushRules::default());
         if std::mem::take(&mut caller.monitor) {
             turn.host.set_monitor(false);
         }

@@ -95,6 +95,9 @@ pub trait Host {
     /// Shows a command of the caller's session to every session that watches: its database, and its words quoted.
     fn show_command(&mut self, db: u16, words: &[u8]);
 
+    /// Says what becomes of messages that the caller does not read in time.
+    fn set_push_rules(&mut self, rules: PushRules);
+
     /// Makes a ring of at least so many bytes each way for the caller, in a file or without a name. From then on only
     /// wake-ups pass over the caller's own connection, and the two sessions end together.
     ///
@@ -110,6 +113,31 @@ pub trait Host {
     /// # Errors
     /// The refusal to answer.
     fn ask(&mut self, request: ProcessRequest) -> Result<(), CommandError>;
+}
+
+/// What becomes of messages that a session does not read in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PushPolicy {
+    /// It is ended once they are more than the output limits allow.
+    #[default]
+    Disconnect,
+    /// The oldest are dropped.
+    DropOldest,
+    /// New ones are dropped.
+    DropNewest,
+    /// Of one channel only the newest is kept; then the oldest are dropped.
+    Conflate,
+}
+
+/// The same with what a session may say about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PushRules {
+    /// The policy.
+    pub policy: PushPolicy,
+    /// Most bytes that wait; none leaves it to the hard output limit, which holds in any case.
+    pub bytes: Option<usize>,
+    /// Tell how many were dropped.
+    pub notice: bool,
 }
 
 /// A ring that was made on demand.
@@ -247,6 +275,8 @@ pub struct ClientFacts {
     pub authenticated: bool,
     /// Pushes lost to this session's policy.
     pub dropped: u64,
+    /// What becomes of messages it does not read.
+    pub policy: PushPolicy,
     /// Watches the commands of all (MONITOR).
     pub monitor: bool,
 }

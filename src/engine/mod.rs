@@ -53,7 +53,10 @@ mod work;
 
 pub use caller::{Caller, Extras, ReplyMode, Transaction};
 pub use gate::{Executed, Handled};
-pub use host::{ClientFacts, ClientId, CommandStats, Facts, Host, MadeRing, Now, ProcessRequest, SubscriberId, Taken};
+pub use host::{
+    ClientFacts, ClientId, CommandStats, Facts, Host, MadeRing, Now, ProcessRequest, PushPolicy, PushRules,
+    SubscriberId, Taken,
+};
 pub use info::REDIS_VERSION;
 pub use settings::EngineSettings;
 pub use slow_log::Took;
@@ -214,6 +217,7 @@ impl Engine {
             Command::ClientCaching(_) => Err(CommandError::CachingWithoutTracking),
             Command::ClientGetname => Ok(self.client_getname(turn)),
             Command::ClientGetredir => Ok(Reply::Integer(clients::NO_REDIRECTION)),
+            Command::ClientGoblinPolicy(rules) => self.client_policy(turn, rules),
             Command::ClientHelp => Ok(introspect::help(CommandId::CLIENT)),
             Command::ClientId => Ok(Reply::Integer(turn.caller.id.0 as i64)),
             Command::ClientInfo => Ok(self.client_info(turn)),

@@ -3,7 +3,7 @@
 //! Deliberately unknown here: rings. The host makes them.
 
 use crate::command::GoblinRing;
-use crate::limits::{RING_DEMANDED_BYTES, RING_DEMANDED_BYTES_MAX};
+use crate::limits::{RING_DEMANDED_BYTES, RING_DEMANDED_BYTES_MAX, RING_FILE_DEMANDED_BYTES_MAX};
 use crate::reply::{CommandError, Reply, RingRefusal, Text};
 
 use super::caller::ReplyMode;
@@ -22,12 +22,13 @@ impl Engine {
         if listens || caller.replies != ReplyMode::On {
             return Err(CommandError::Ring(RingRefusal::Listening));
         }
+        let most = if ring.wish.has_path { RING_FILE_DEMANDED_BYTES_MAX } else { RING_DEMANDED_BYTES_MAX };
         let bytes = match ring.wish.bytes {
             None => RING_DEMANDED_BYTES,
             Some(bytes) => u64::try_from(bytes)
                 .ok()
-                .filter(|bytes| (1..=RING_DEMANDED_BYTES_MAX).contains(bytes))
-                .ok_or(CommandError::Ring(RingRefusal::Bytes(RING_DEMANDED_BYTES_MAX)))?,
+                .filter(|bytes| (1..=most).contains(bytes))
+                .ok_or(CommandError::Ring(RingRefusal::Bytes(most)))?,
         };
         let made = turn.host.make_ring(bytes, ring.wish.has_path).map_err(CommandError::Ring)?;
         let facts = [made.bytes, u64::from(made.layout), made.id.0];

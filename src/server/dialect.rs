@@ -20,6 +20,14 @@ pub(super) enum Dialect {
     Sbe(Form),
 }
 
+/// Tells a subscriber that so many messages were dropped, in the form of its pushes.
+pub(super) fn tell_gap(count: u64, form: u8, outbox: &mut Outbox) {
+    match form {
+        Caller::NO_RESP | Caller::NUMBERED => sbe::reply::dropped(count, outbox),
+        _ => resp::dropped(count, outbox),
+    }
+}
+
 impl Dialect {
     /// That of a session with this RESP version, or none, and this form of the request at hand.
     pub(super) fn of(resp: u8, form: Form) -> Self {

@@ -213,6 +213,7 @@ impl Inner {
             net_out: 0,
             commands: 0,
             dropped: 0,
+            hold: None,
             partner: None,
         });
         subscriber

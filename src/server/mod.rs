@@ -11,6 +11,7 @@ mod demand;
 mod dialect;
 mod durations;
 mod files;
+mod hold;
 mod hot;
 mod listen;
 mod log;

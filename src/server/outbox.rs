@@ -9,7 +9,7 @@ use std::io::{self, IoSlice};
 
 use bytes::Bytes;
 
-use crate::limits::{FLUSH_BYTES_MAX, OUTBOX_BUFFER_BYTES, OUTBOX_SLICES_MAX};
+use crate::limits::{FLUSH_BYTES_MAX, FRAME_SHARED_BYTES, OUTBOX_BUFFER_BYTES, OUTBOX_SLICES_MAX};
 use crate::protocol::resp::Output;
 
 /// Unsent output of one session.
@@ -109,6 +109,16 @@ impl Outbox {
     /// Everything unsent has been sent.
     pub(super) fn sent_all(&mut self) {
         self.advance(self.bytes);
+    }
+
+    /// Appends a push: small frames are copied.
+    pub(super) fn push_frame(&mut self, frame: &Bytes) {
+        if frame.len() >= FRAME_SHARED_BYTES {
+            self.shared(frame.clone());
+        } else {
+            self.extend(frame);
+        }
+        self.count_push();
     }
 
     /// Counts what was appended since the last push as one push.

@@ -136,7 +136,7 @@ impl Shared {
     pub(super) fn ring_readiness(&self, subscriber: SubscriberId, id: ClientId, door: &RingDoor) -> Readiness {
         let table = &mut self.inner.borrow_mut().table;
         let Some(session) = table.session(subscriber, id) else { return Readiness::Over };
-        if session.outbox.is_empty() && session.state == State::Open && !session.is_busy() && !session.inbox.more {
+        if session.unsent_bytes() == 0 && session.state == State::Open && !session.is_busy() && !session.inbox.more {
             return Readiness::Reads;
         }
         let sent_before = session.net_out;

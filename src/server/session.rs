@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use crate::command::Spec;
 use crate::engine::{Caller, ClientFacts, ClientId, SubscriberId};
-use crate::limits::STREAM_STRINGS_PER_PIECE;
+use crate::limits::{FLUSH_BYTES_MAX, OUTBOX_BUFFER_BYTES, STREAM_STRINGS_PER_PIECE};
 use crate::protocol::resp::Decoder;
 use crate::protocol::resp::reply::Streamed;
 use crate::protocol::sbe::{self, Form};
 use crate::transport::{Link, Peer};
 
 use super::demand::Partner;
+use super::dialect::tell_gap;
+use super::hold::{Hold, Next};
 use super::outbox::{Flushed, Outbox};
 
 /// One connection.
@@ -58,6 +60,8 @@ pub(super) struct Session {
     pub(super) commands: u64,
     /// Pushes lost because this session could not take them.
     pub(super) dropped: u64,
+    /// Messages that wait where the session said what becomes of them.
+    pub(super) hold: Option<Box<Hold>>,
     /// The other session of a ring on demand: over the ring, or over the socket.
     pub(super) partner: Option<Partner>,
 }
@@ -161,6 +165,11 @@ impl Inbox {
 impl Session {
     /// Unsent bytes, those behind a reply under way included.
     pub(super) fn unsent_bytes(&self) -> usize {
+        self.fixed_bytes() + self.hold.as_ref().map_or(0, |hold| hold.bytes())
+    }
+
+    /// Those of them that nothing is dropped of.
+    pub(super) fn fixed_bytes(&self) -> usize {
         self.outbox.bytes() + self.telling.as_ref().map_or(0, |telling| telling.behind.bytes())
     }
 
@@ -193,6 +202,35 @@ impl Session {
     /// # Errors
     /// The connection is gone: doom the session.
     pub(super) fn flush(&mut self) -> io::Result<Flushed> {
+        let sent_before = self.net_out;
+        loop {
+            match self.flush_outbox()? {
+                Flushed::All if self.net_out - sent_before >= FLUSH_BYTES_MAX as u64 && self.unsent_bytes() > 0 => {
+                    return Ok(Flushed::Enough);
+                }
+                Flushed::All if self.release_held(OUTBOX_BUFFER_BYTES) => {}
+                flushed => return Ok(flushed),
+            }
+        }
+    }
+
+    /// Hands some of the messages that wait on to be sent, about so many bytes; false when there are none, or when a
+    /// reply comes first.
+    pub(super) fn release_held(&mut self, most: usize) -> bool {
+        let Some(hold) = self.hold.as_mut().filter(|_| self.telling.is_none()) else { return false };
+        let before = self.outbox.bytes();
+        while self.outbox.bytes() - before < most
+            && let Some(next) = hold.next()
+        {
+            match next {
+                Next::Push(frame) => self.outbox.push_frame(&frame),
+                Next::Gap(count) => tell_gap(count, self.resp, &mut self.outbox),
+            }
+        }
+        self.outbox.bytes() > before
+    }
+
+    fn flush_outbox(&mut self) -> io::Result<Flushed> {
         let before = self.outbox.bytes();
         let link = &mut self.link;
         let flushed = self.outbox.flush(|slices| link.try_write(slices));
@@ -228,6 +266,7 @@ impl Session {
             unix: self.peer.is_unix(),
             ring_of: self.partner.as_ref().filter(|_| self.peer.is_ring()).map(|partner| partner.id),
             dropped: self.dropped,
+            policy: self.hold.as_ref().map_or_else(Default::default, |hold| hold.rules.policy),
             ..ClientFacts::default()
         };
         if let Some(caller) = &self.caller {
@@ -246,6 +285,7 @@ impl Session {
         self.inbox.bytes.capacity()
             + self.outbox.heap_bytes()
             + self.telling.as_ref().map_or(0, |telling| telling.behind.heap_bytes())
+            + self.hold.as_ref().map_or(0, |hold| hold.bytes())
             + self.caller.as_ref().map_or(0, Caller::heap_bytes)
             + size_of::<Peer>()
     }

@@ -3,20 +3,23 @@
 //! Invariant: a push never removes a session. One that cannot take it is marked, and swept after the turn.
 //! Invariant: a frame is encoded at most once per protocol version and publication.
 
+use std::hash::{BuildHasher, RandomState};
+
 use bytes::Bytes;
 use slab::Slab;
 
 use crate::command::Spec;
 use crate::engine::{Caller, ClientFacts, ClientId, CommandStats, EngineSettings, Facts, Host, Now, ProcessRequest};
-use crate::engine::{MadeRing, SubscriberId, Taken};
+use crate::engine::{MadeRing, PushPolicy, PushRules, SubscriberId, Taken};
 use crate::limits::{BUFFER_POOL_MAX, FRAME_SHARED_BYTES, OUTBOX_BUFFER_BYTES};
 use crate::protocol::resp::Output;
 use crate::protocol::resp::reply::push as push_frame;
 use crate::protocol::sbe;
-use crate::reply::{CommandError, Push, RingRefusal};
+use crate::reply::{CommandError, Push, PushKind, RingRefusal};
 
 use super::config::rewrite;
 use super::demand::{Demanded, NewRing};
+use super::hold::Hold;
 use super::log;
 use super::meter::may_measure_together;
 use super::outbox::Outbox;
@@ -49,6 +52,8 @@ pub(super) struct Table {
     running: Option<Running>,
     frames: Frames,
     pool: Vec<Vec<u8>>,
+    /// Tells channels apart where messages of one replace each other.
+    keys: RandomState,
     next_id: u64,
 }
 
@@ -98,6 +103,8 @@ struct Frames {
 struct Frame {
     bytes: Vec<u8>,
     shared: Option<Bytes>,
+    /// A small one that is held for somebody.
+    held: Option<Bytes>,
 }
 
 impl Table {
@@ -119,6 +126,7 @@ impl Table {
             running: None,
             frames: Frames::default(),
             pool: Vec::new(),
+            keys: RandomState::new(),
             next_id: 1,
         };
         table.follow_settings();
@@ -167,6 +175,8 @@ impl Table {
     pub(super) fn begin_turn(&mut self, subscriber: SubscriberId) -> Option<(Caller, Outbox)> {
         let session = self.sessions.get_mut(subscriber.0 as usize)?;
         let caller = session.caller.take()?;
+        // What came before the request is told before its reply.
+        session.release_held(usize::MAX);
         let mut outbox = std::mem::take(&mut session.outbox);
         if outbox.wants_buffer() {
             outbox.lend(self.pool.pop().unwrap_or_default());
@@ -216,7 +226,7 @@ impl Table {
     /// Puts a session on the list of those to flush.
     pub(super) fn mark_fresh(&mut self, subscriber: SubscriberId) {
         let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
-        if !session.queued_for_flush && !session.outbox.is_empty() {
+        if !session.queued_for_flush && session.unsent_bytes() > 0 {
             session.queued_for_flush = true;
             self.fresh.push(subscriber);
         }
@@ -317,7 +327,9 @@ impl Table {
         if session.state == State::Doomed {
             return;
         }
-        let messages = session.outbox.pushes() + session.telling.as_ref().map_or(0, |telling| telling.behind.pushes());
+        let messages = session.outbox.pushes()
+            + session.telling.as_ref().map_or(0, |telling| telling.behind.pushes())
+            + session.hold.as_ref().map_or(0, |hold| hold.pushes());
         session.dropped += messages;
         self.stats.outbox_limit_cuts += 1;
         self.stats.dropped_messages += messages;
@@ -332,6 +344,23 @@ impl Table {
         self.doom(subscriber);
     }
 
+    /// Keeps a message for a session that takes none now and said what becomes of it.
+    fn hold_back(&mut self, to: SubscriberId, frame: Bytes, kind: &PushKind<'_>) -> Taken {
+        let key = self.keys.hash_one(channel_of(kind));
+        let limit = self.settings.output_limit(OutputClass::Pubsub).hard_bytes;
+        let Some(session) = self.sessions.get_mut(to.0 as usize) else { return Taken::Closing };
+        let fixed = session.fixed_bytes();
+        let Some(hold) = &mut session.hold else { return Taken::Closing };
+        let room = if limit > 0 { limit.saturating_sub(fixed) } else { usize::MAX };
+        let room = hold.rules.bytes.map_or(room, |bytes| bytes.min(room));
+        let dropped = hold.keep(frame, key, room);
+        session.dropped += dropped.messages;
+        self.stats.dropped_messages += dropped.messages;
+        self.stats.dropped_bytes += dropped.bytes;
+        self.mark_fresh(to);
+        if dropped.itself { Taken::Dropped } else { Taken::Queued }
+    }
+
     /// Marks a session for removal. Its unsent output is lost, at once.
     pub(super) fn doom(&mut self, subscriber: SubscriberId) {
         let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
@@ -339,8 +368,18 @@ impl Table {
             session.state = State::Doomed;
             session.outbox.clear();
             session.telling = None;
+            session.hold = None;
             self.doomed.push(subscriber);
         }
+    }
+}
+
+/// What tells the messages of one channel from others, and those that come by one pattern.
+fn channel_of<'a>(kind: &PushKind<'a>) -> (u8, &'a [u8], &'a [u8]) {
+    match *kind {
+        PushKind::Message { channel, .. } => (0, b"", channel),
+        PushKind::PatternMessage { pattern, channel, .. } => (1, pattern, channel),
+        PushKind::ShardMessage { channel, .. } => (2, b"", channel),
     }
 }
 
@@ -352,6 +391,7 @@ impl Frames {
             for frame in &mut self.versions {
                 frame.bytes.clear();
                 frame.shared = None;
+                frame.held = None;
             }
         }
         let place = match version {
@@ -380,6 +420,14 @@ impl Frame {
         self.shared.as_deref().unwrap_or(&self.bytes)
     }
 
+    /// The frame to be kept.
+    fn held(&mut self) -> Bytes {
+        match &self.shared {
+            Some(bytes) => bytes.clone(),
+            None => self.held.get_or_insert_with(|| Bytes::copy_from_slice(&self.bytes)).clone(),
+        }
+    }
+
     fn append_to(&self, outbox: &mut Outbox) {
         match &self.shared {
             Some(bytes) => outbox.shared(bytes.clone()),
@@ -404,6 +452,10 @@ impl Host for Table {
             session.net_out += frame.as_bytes().len() as u64;
             self.stats.net_out += frame.as_bytes().len() as u64;
             return Taken::Queued;
+        }
+        if session.hold.is_some() && (session.unsent_bytes() > 0 || session.telling.is_some()) {
+            let frame = frame.held();
+            return self.hold_back(to, frame, &push.kind);
         }
         if session.outbox.wants_buffer() {
             session.outbox.lend(self.pool.pop().unwrap_or_default());
@@ -506,6 +558,13 @@ impl Host for Table {
         for monitor in self.monitors.clone() {
             self.show_line(monitor, &line);
         }
+    }
+
+    fn set_push_rules(&mut self, rules: PushRules) {
+        let Some(subscriber) = self.running() else { return };
+        let Some(session) = self.sessions.get_mut(subscriber.0 as usize) else { return };
+        // What waited was released when the turn began.
+        session.hold = (rules.policy != PushPolicy::Disconnect).then(|| Box::new(Hold::new(rules)));
     }
 
     fn make_ring(&mut self, bytes: u64, has_path: bool) -> Result<MadeRing, RingRefusal> {

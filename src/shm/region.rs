@@ -91,7 +91,8 @@ impl Region {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(mode).custom_flags(OFlag::O_NOFOLLOW.bits());
         let file = options.open(beside).map_err(failed(path, "create the file"))?;
-        let filled = Self::fill(path, file, capacity, mode);
+        let geometry = Geometry::new(page_bytes(), capacity);
+        let filled = reserve(path, &file, geometry.file_bytes()).and_then(|()| Self::fill(path, file, geometry, mode));
         if filled.is_err() {
             let _ = std::fs::remove_file(beside);
         }
@@ -106,7 +107,10 @@ impl Region {
         let path = Path::new(NO_PATH);
         let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
         let memory = memfd_create(NO_PATH, flags).map_err(|errno| failed(path, "make its memory")(errno.into()))?;
-        let region = Self::fill(path, File::from(memory), capacity, 0o600)?;
+        let (memory, geometry) = (File::from(memory), Geometry::new(page_bytes(), capacity));
+        // Pages come when they are first touched: whoever asks keeps nobody waiting while much memory is cleared.
+        memory.set_len(geometry.file_bytes()).map_err(failed(path, "set its length"))?;
+        let region = Self::fill(path, memory, geometry, 0o600)?;
         let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
         if let Some(lock) = &region.lock {
             fcntl(&**lock, FcntlArg::F_ADD_SEALS(seals)).map_err(|errno| failed(path, "seal it")(errno.into()))?;
@@ -123,11 +127,9 @@ impl Region {
         lock.as_fd().try_clone_to_owned()
     }
 
-    fn fill(path: &Path, file: File, capacity: u64, mode: u32) -> Result<Self, RingError> {
+    fn fill(path: &Path, file: File, geometry: Geometry, mode: u32) -> Result<Self, RingError> {
         // What the umask took away, before anybody can know the name.
         file.set_permissions(PermissionsExt::from_mode(mode)).map_err(failed(path, "set the mode of the file"))?;
-        let geometry = Geometry::new(page_bytes(), capacity);
-        reserve(path, &file, geometry.file_bytes())?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
             .map_err(|(_, errno)| failed(path, "lock the file")(errno.into()))?;
         let map = MmapOptions::new()

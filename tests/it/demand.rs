@@ -169,6 +169,7 @@ fn what_cannot_have_a_ring_is_told_why(server: &Server) {
     refused("HELLO 3;PSUBSCRIBE c", "GOBLIN.RING", listening);
     refused("", "GOBLIN.RING 0", "-ERR a ring has 1 to 16777216 bytes each way");
     refused("", "GOBLIN.RING 16777217", "-ERR a ring has 1 to 16777216 bytes each way");
+    refused("", "GOBLIN.RING PATH 1048577", "-ERR a ring has 1 to 1048576 bytes each way");
     refused("", "GOBLIN.RING -1", "-ERR a ring has 1 to 16777216 bytes each way");
     refused("", "GOBLIN.RING many", "-ERR value is not an integer or out of range");
     refused("", "GOBLIN.RING 1 2", "-ERR syntax error");

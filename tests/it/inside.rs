@@ -13,7 +13,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use goblin::command::{Args, Request, Spec};
 use goblin::engine::{
     Caller, ClientFacts, ClientId, CommandStats, Engine, EngineSettings, Executed, Facts, Handled, Host, MadeRing, Now,
-    ProcessRequest, SubscriberId, Taken, Took,
+    ProcessRequest, PushRules, SubscriberId, Taken, Took,
 };
 use goblin::protocol::resp::reply::{encode, protocol_error, push};
 use goblin::protocol::resp::{Decoded, Decoder, Limits};
@@ -274,6 +274,8 @@ impl Host for Surroundings {
     fn kill(&mut self, _: &mut dyn FnMut(&ClientFacts) -> bool) -> usize {
         0
     }
+
+    fn set_push_rules(&mut self, _: PushRules) {}
 
     fn make_ring(&mut self, _: u64, _: bool) -> Result<MadeRing, RingRefusal> {
         Err(RingRefusal::NotUnix)

@@ -72,6 +72,7 @@ mod moves;
 mod numbers;
 // CLIENT PAUSE.
 mod pause;
+mod policy;
 // Requests as bytes, hostile ones included.
 mod protocol;
 // `goblin cli` at a terminal, looked at as a screen.
@@ -143,6 +144,7 @@ fn main() -> ExitCode {
     numbers::tests(&mut suite);
     pause::tests(&mut suite);
     protocol::tests(&mut suite);
+    policy::tests(&mut suite);
     process::tests(&mut suite);
     publish::tests(&mut suite);
     pubsub::tests(&mut suite);

@@ -1,6 +1,7 @@
 //! Sessions over rings: the same commands, replies larger than the ring, messages, and peers that leave or lie.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use goblin::shm::{Ends, Region};
 
@@ -22,6 +23,7 @@ pub fn tests(suite: &mut Suite) {
     tests!(suite, plain, Need::Goblin;
         clients_speak_over_a_ring,
         sleepers_on_both_sides_are_woken,
+        a_saturated_ring_leaves_the_others_their_share,
         a_corrupt_ring_ends_its_own_session_only,
         a_second_server_does_not_take_a_ring,
         a_killed_servers_ring_is_taken_over,
@@ -160,6 +162,38 @@ fn sleepers_on_both_sides_are_woken() {
         // Whoever leaves says so.
         while other.ask("CLIENT LIST").text().contains("addr=ring:") {}
     }
+}
+
+fn a_saturated_ring_leaves_the_others_their_share() {
+    const BATCH: usize = 20;
+    let server = Server::with_rings();
+    let first = server.folder().join("ring-0");
+    let is_over = AtomicBool::new(false);
+    let answered = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        // The ring that is looked at first has requests in it whenever it is looked at.
+        scope.spawn(|| {
+            let mut client = Connection::ring(RingLease::unasked(first));
+            let batch = "PING\r\n".repeat(BATCH);
+            client.send(batch.as_bytes());
+            while !is_over.load(Ordering::Relaxed) {
+                client.send(batch.as_bytes());
+                (0..BATCH).for_each(|_| assert_eq!(client.value().text(), "PONG"));
+                answered.fetch_add(BATCH as u64, Ordering::Relaxed);
+            }
+        });
+        let lower = Connection::ring(RingLease::unasked(server.folder().join("ring-7")));
+        let mut others = [lower, server.connect_unix(), server.connect()];
+        while answered.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        for _ in 0..300 {
+            for other in &mut others {
+                assert_eq!(other.ask("PING").text(), "PONG");
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
 
 fn a_corrupt_ring_ends_its_own_session_only() {

@@ -94,6 +94,10 @@ pub fn parse(bytes: &[u8]) -> Option<Answer> {
             let numbers = [fixed.u64(), fixed.u64(), fixed.u64()];
             with_numbers(push(kind, count, [reader.data(), reader.data(), Vec::new()]), &numbers)
         }
+        1005 => {
+            is_message = true;
+            Value::Push(vec![Value::Bulk(b"goblin.dropped".to_vec()), Value::Integer(fixed.u64() as i64)])
+        }
         13 => Value::Array(reader.entries(|mut fixed, reader| {
             Value::Array(vec![Value::Bulk(reader.data()), Value::Integer(fixed.u32().into())])
         })),

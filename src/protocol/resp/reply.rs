@@ -192,6 +192,13 @@ pub fn push(kind: &PushKind<'_>, resp: u8, out: &mut impl Output) {
     strings.iter().for_each(|string| bulk(string, out));
 }
 
+/// Tells, in RESP3, that so many messages were dropped here.
+pub fn dropped(count: u64, out: &mut impl Output) {
+    out.extend(b">2\r\n$14\r\ngoblin.dropped\r\n:");
+    out.extend(itoa::Buffer::new().format(count).as_bytes());
+    out.extend(b"\r\n");
+}
+
 /// Writes what is answered to a broken frame before the session closes; nothing when it closes without a word.
 pub fn protocol_error(broken: ProtocolError, out: &mut impl Output) {
     if let Some(text) = broken.text() {

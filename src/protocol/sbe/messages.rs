@@ -4,7 +4,7 @@ use super::message::{Field, Form, Group, Kind, Message, Role, Rule};
 use crate::command::CommandId;
 
 /// Every message, sorted by template.
-pub static MESSAGES: [Message; 76] = [
+pub static MESSAGES: [Message; 77] = [
     Message {
         template: 1,
         name: "NilReply",
@@ -917,6 +917,18 @@ pub static MESSAGES: [Message; 76] = [
         words: &[],
         form: Form::Plain,
     },
+    Message {
+        template: 1005,
+        name: "DroppedPush",
+        summary: "So many messages were dropped here, for those who asked for this notice.",
+        role: Role::Reply,
+        block: 8,
+        fields: &[Field { name: "messages", kind: Kind::U64, offset: 0 }],
+        group: None,
+        data: &[],
+        words: &[],
+        form: Form::Plain,
+    },
 ];
 
 /// Places in [`MESSAGES`] by template; 255 for none.
@@ -933,5 +945,5 @@ pub(super) static INDEX: [u8; 128] = [
 
 /// Places in [`MESSAGES`] by what a template of our own is past 1000; 255 for none.
 pub(super) static OWN_INDEX: [u8; 16] = [
-    71, 72, 73, 74, 75, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    71, 72, 73, 74, 75, 76, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
 ];

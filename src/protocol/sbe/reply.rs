@@ -31,6 +31,7 @@ pub(super) const SUBSCRIBERS: u16 = 13;
 pub(super) const PAGE: u16 = 125;
 pub(super) const NUMBERED_PUSH: u16 = 1003;
 pub(super) const JOINED_PUSH: u16 = 1004;
+pub(super) const DROPPED_PUSH: u16 = 1005;
 
 /// Kinds of pushes; those from [`SHARD_MESSAGE`] on are ours.
 pub(super) const MESSAGE: u8 = 0;
@@ -265,6 +266,11 @@ pub fn numbered_push(kind: &PushKind<'_>, number: u64, out: &mut impl Output) {
     let mut block = [kind; 9];
     block[1..].copy_from_slice(&number.to_le_bytes());
     short_frame(NUMBERED_PUSH, &block, &strings, out);
+}
+
+/// Tells that so many messages were dropped here.
+pub fn dropped(count: u64, out: &mut impl Output) {
+    short_frame(DROPPED_PUSH, &count.to_le_bytes(), &[], out);
 }
 
 /// Number of the kind; pattern, channel and payload.

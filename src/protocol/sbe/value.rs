@@ -89,6 +89,7 @@ fn value(message: &[u8]) -> Option<Value> {
             let numbers = [fixed.u64()?, fixed.u64()?, fixed.u64()?];
             with_numbers(push(kind, total, [rest.data()?, rest.data()?, b""])?, &numbers)?
         }
+        reply::DROPPED_PUSH => Value::Push(vec![bulk(b"goblin.dropped"), Value::Integer(fixed.u64()? as i64)]),
         reply::TREE => {
             let mut nodes = Nodes::new(&mut rest)?;
             let value = nodes.value(0)?;
