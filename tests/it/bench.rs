@@ -243,9 +243,14 @@ fn a_known_delay_is_measured() {
     let report = measured(&["ping", "--attach", &attached, "--requests", "60", "--rounds", "1"]);
     let mut delays = server.delays.lock().expect("the delays").clone();
     delays.sort();
-    let wanted = delays[delays.len() / 2].as_secs_f64() * 1e6;
-    let got = number(&report["rows"][0]["cells"][0]["ack_us"]["p50"]);
-    assert!((wanted * 0.99..wanted * 1.05).contains(&got), "{got} us instead of {wanted} us");
+    let shortest = delays.iter().find(|delay| **delay >= Duration::from_millis(20)).expect("a delay");
+    let us = |delay: Duration| delay.as_secs_f64() * 1e6;
+    let (shortest, middle) = (us(*shortest), us(delays[delays.len() / 2]));
+    let got = &report["rows"][0]["cells"][0]["ack_us"];
+    // On a busy machine the client waits for its processor, too, but not each time.
+    let least = number(&got["min"]);
+    assert!((shortest * 0.99..shortest * 1.05).contains(&least), "{least} us instead of {shortest} us");
+    assert!(number(&got["p50"]) > middle * 0.99, "{got} and a median of {middle} us");
 }
 
 fn failed(behaviour: Behaviour) -> Outcome {
