@@ -226,7 +226,8 @@ impl<'a> Trial<'a> {
         while at < end {
             let members: Vec<Vec<u8>> = (at..end.min(at + BATCH)).map(|number| self.member(number, b'm')).collect();
             let members: Vec<&[u8]> = members.iter().map(Vec::as_slice).collect();
-            (request.clear(), answer.clear());
+            request.clear();
+            answer.clear();
             self.lane.dialect.request(Request::SAdd(key, &members), &mut request);
             self.lane.dialect.answer(Answer::Integer(members.len() as i64), &mut answer);
             let began = self.clock.raw();
