@@ -392,15 +392,16 @@ fn started() -> (Child, Log, u32) {
     drop(command);
     let socket = std::env::temp_dir().join(format!("goblin-bench-{}-0/socket", child.id()));
     let began = Instant::now();
-    loop {
+    let server = loop {
         assert!(began.elapsed() < WATCHDOG, "no server");
         let list = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();
         let server = list.split_whitespace().next().and_then(|id| id.parse().ok());
         if let Some(server) = server.filter(|_| has_published(&socket)) {
-            return (child, Log::follow(reader), server);
+            break server;
         }
         thread::yield_now();
-    }
+    };
+    (child, Log::follow(reader), server)
 }
 
 /// Whether the server at a socket was asked to publish: then a row is being measured.
