@@ -16,6 +16,7 @@ mod caller;
 mod clients;
 mod connection;
 mod counters;
+mod directory;
 mod events;
 mod expiry;
 mod garbage;

@@ -1,14 +1,7 @@
-//! An extendible hash table: a directory of small tables, each covering one range of hash values.
+//! A hash table of small tables, each covering one range of hash values: see `directory.rs`.
 //!
-//! A full segment splits in two, two sparse buddies merge, the directory doubles and halves; no insertion or removal
-//! touches the rest of the table. Because a segment covers a range, the whole can be walked in the order of hash
-//! values, which is what makes a cursor a plain number that outlives any change of the table.
+//! No insertion or removal touches more than a few of them.
 //!
-//! The *position* of an entry is the top 62 bits of its hash. Segments are chosen by the top bits of the position.
-//!
-//! Invariant: `directory` has `2^depth` slots, and a segment of depth `d` owns the `2^(depth - d)` adjacent slots whose
-//! top `d` bits are its `prefix`; `slab` holds no segment that no slot names.
-//! Invariant: some segment has the full depth, or the directory has one slot.
 //! Invariant: an entry lies in the segment its hash leads to, under its hash rotated by 32 bits: hashbrown tags entries
 //! with the top 7 bits it is given, and the true top bits are the same all over a segment.
 //!
@@ -20,10 +13,12 @@
 #[cfg(test)]
 mod tests;
 
-use std::mem;
 use std::rc::Rc;
 
 use hashbrown::HashTable;
+
+use super::directory::Directory;
+pub(crate) use super::directory::{POSITIONS, position};
 
 /// Entries a segment holds before it splits: seven eighths of 512 buckets, as many as hashbrown fills.
 const SEGMENT_ENTRIES_MAX: usize = 448;
@@ -38,24 +33,13 @@ const BUCKETS_MIN: usize = 16;
 /// The two counters beside a shared value.
 const RC_BYTES: usize = 2 * size_of::<usize>();
 
-/// Positions lie below this.
-pub(crate) const POSITIONS: u64 = 1 << 62;
-
-/// The directory stops doubling here, whatever the hashes.
-const DEPTH_MAX: u32 = 28;
-
 /// A table of `T` that never rehashes more than a few segments at once.
 ///
 /// The caller gives every hash, and a `hasher` wherever entries may have to move. `N` is a note kept with each segment,
 /// see [`Note`]. Lookups cost one directory read and one probe.
 #[derive(Debug, Clone)]
 pub(crate) struct Segments<T, N = ()> {
-    directory: Vec<u32>,
-    slab: Vec<Segment<T, N>>,
-    /// `log2` of the directory's length.
-    depth: u32,
-    /// Segments whose own depth is `depth`; when none is left the directory halves.
-    full_depth_segments: u32,
+    directory: Directory<Segment<T, N>>,
     /// The largest number of buckets a segment had since the last [`Segments::clear`].
     widest: usize,
     len: usize,
@@ -67,9 +51,13 @@ pub(crate) struct Segments<T, N = ()> {
 struct Segment<T, N> {
     /// Shared with whoever froze the whole; a change then copies this segment first.
     table: Rc<HashTable<T>>,
-    prefix: u32,
-    depth: u32,
     note: N,
+}
+
+impl<T, N: Default> Default for Segment<T, N> {
+    fn default() -> Self {
+        Segment { table: Rc::default(), note: N::default() }
+    }
 }
 
 /// What a segment remembers about its entries; both halves inherit it when the segment splits.
@@ -82,11 +70,6 @@ impl Note for () {
     fn merged(self, (): ()) {}
 }
 
-/// The position of a hash: what cursors are made of, below 2^62.
-pub(crate) fn position(hash: u64) -> u64 {
-    hash >> 2
-}
-
 impl<T: Clone, N: Note> Default for Segments<T, N> {
     fn default() -> Self {
         Self::new()
@@ -97,10 +80,7 @@ impl<T: Clone, N: Note> Segments<T, N> {
     /// An empty table of one segment.
     pub(crate) fn new() -> Self {
         Segments {
-            directory: vec![0],
-            slab: vec![Segment { table: Rc::default(), prefix: 0, depth: 0, note: N::default() }],
-            depth: 0,
-            full_depth_segments: 1,
+            directory: Directory::new(Segment::default()),
             widest: 1,
             len: 0,
             #[cfg(test)]
@@ -120,7 +100,7 @@ impl<T: Clone, N: Note> Segments<T, N> {
 
     /// How many segments there are, at least 1.
     pub(crate) fn segments(&self) -> usize {
-        self.slab.len()
+        self.directory.len()
     }
 
     /// Drops every entry.
@@ -130,23 +110,22 @@ impl<T: Clone, N: Note> Segments<T, N> {
 
     /// The entry under `hash` that `eq` accepts.
     pub(crate) fn find(&self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&T> {
-        self.slab[self.index(hash)].table.find(inner_hash(hash), eq)
+        self.directory.at(hash).table.find(inner_hash(hash), eq)
     }
 
     /// The entry under `hash` that `eq` accepts. Its hash must not change.
     pub(crate) fn find_mut(&mut self, hash: u64, eq: impl FnMut(&T) -> bool) -> Option<&mut T> {
-        let index = self.index(hash);
-        Rc::make_mut(&mut self.slab[index].table).find_mut(inner_hash(hash), eq)
+        Rc::make_mut(&mut self.directory.at_mut(hash).table).find_mut(inner_hash(hash), eq)
     }
 
     /// Whether a change under `hash` would copy its segment first, for it is frozen.
     pub(crate) fn is_shared(&self, hash: u64) -> bool {
-        Rc::strong_count(&self.slab[self.index(hash)].table) > 1
+        Rc::strong_count(&self.directory.at(hash).table) > 1
     }
 
     /// Everything as it is now. Cost: the number of segments, and a copy of each that is changed while this lives.
     pub(crate) fn freeze(&self) -> Frozen<T> {
-        Frozen(self.slab.iter().map(|segment| Rc::clone(&segment.table)).collect())
+        Frozen(self.directory.all().map(|segment| Rc::clone(&segment.table)).collect())
     }
 
     /// Whole segments in the order of positions, from the one that covers `cursor` on, until they hold `count` entries;
@@ -154,11 +133,11 @@ impl<T: Clone, N: Note> Segments<T, N> {
     pub(crate) fn freeze_page(&self, cursor: u64, count: usize) -> (Frozen<T>, u64) {
         let (mut segments, mut held, mut next) = (Vec::new(), 0, cursor);
         while held < count && next < POSITIONS {
-            let segment = &self.slab[self.index(next << 2)];
+            let index = self.directory.index(next << 2);
+            let segment = self.segment_at(index);
             held += segment.table.len();
             segments.push(Rc::clone(&segment.table));
-            let end = self.end_slot(segment);
-            next = if end < self.directory.len() { self.slot_position(end) } else { POSITIONS };
+            next = self.directory.end(index).unwrap_or(POSITIONS);
         }
         (Frozen(segments), if next < POSITIONS { next } else { 0 })
     }
@@ -172,13 +151,13 @@ impl<T: Clone, N: Note> Segments<T, N> {
 
     /// Adds an entry that is known to be absent. Moves at most about two segments' worth of entries.
     pub(crate) fn insert_unique(&mut self, hash: u64, value: T, hasher: impl Fn(&T) -> u64) -> &mut T {
-        let mut index = self.index(hash);
-        while self.slab[index].table.len() >= SEGMENT_ENTRIES_MAX && self.may_split(index) {
+        let mut index = self.directory.index(hash);
+        while self.segment_at(index).table.len() >= SEGMENT_ENTRIES_MAX && self.directory.may_split(index, self.len) {
             self.split(index, &hasher);
-            index = self.index(hash);
+            index = self.directory.index(hash);
         }
         self.len += 1;
-        let table = Rc::make_mut(&mut self.slab[index].table);
+        let table = Rc::make_mut(&mut self.directory.content_mut(index).table);
         #[cfg(test)]
         if table.len() == table.capacity() {
             self.moved += table.len();
@@ -191,8 +170,8 @@ impl<T: Clone, N: Note> Segments<T, N> {
 
     /// Takes out the entry under `hash` that `eq` accepts. Moves at most a segment's worth of entries per merge.
     pub(crate) fn remove(&mut self, hash: u64, eq: impl FnMut(&T) -> bool, hasher: impl Fn(&T) -> u64) -> Option<T> {
-        let index = self.index(hash);
-        let table = Rc::make_mut(&mut self.slab[index].table);
+        let index = self.directory.index(hash);
+        let table = self.table_mut(index);
         let (value, _) = table.find_entry(inner_hash(hash), eq).ok()?.remove();
         self.len -= 1;
         self.settle_after_one(index, hasher);
@@ -201,30 +180,30 @@ impl<T: Clone, N: Note> Segments<T, N> {
 
     /// All entries, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.slab.iter().flat_map(|segment| segment.table.iter())
+        self.directory.all().flat_map(|segment| segment.table.iter())
     }
 
     /// The entries of one segment, counted from 0, in no particular order; none past the last.
     pub(crate) fn segment(&self, index: usize) -> impl Iterator<Item = &T> {
-        self.slab.get(index).into_iter().flat_map(|segment| segment.table.iter())
+        self.directory.get(index).into_iter().flat_map(|segment| segment.table.iter())
     }
 
     /// Whether nothing was changed in one of the two since one was cloned from the other. Cost: the number of segments.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let same = |(one, other): (&Segment<T, N>, &Segment<T, N>)| Rc::ptr_eq(&one.table, &other.table);
-        self.slab.len() == other.slab.len() && self.slab.iter().zip(&other.slab).all(same)
+        self.directory.len() == other.directory.len() && self.directory.all().zip(other.directory.all()).all(same)
     }
 
     /// An entry drawn uniformly. The expected number of tries is small at any filling, for sparse segments merge.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<&T> {
         let (index, bucket) = self.draw(rng)?;
-        self.slab[index].table.get_bucket(bucket)
+        self.segment_at(index).table.get_bucket(bucket)
     }
 
     /// Takes out an entry drawn uniformly.
     pub(crate) fn remove_random(&mut self, rng: &mut fastrand::Rng, hasher: impl Fn(&T) -> u64) -> Option<T> {
         let (index, bucket) = self.draw(rng)?;
-        let table = Rc::make_mut(&mut self.slab[index].table);
+        let table = self.table_mut(index);
         let (value, _) = table.get_bucket_entry(bucket).ok()?.remove();
         self.len -= 1;
         self.settle_after_one(index, hasher);
@@ -250,11 +229,12 @@ impl<T: Clone, N: Note> Segments<T, N> {
         }
         let mut wanted = count.max(1);
         let mut candidates = Vec::new();
-        let mut slot = self.slot(cursor << 2);
-        while slot < self.directory.len() {
-            let segment = &self.slab[self.directory[slot] as usize];
+        let mut next = Some(cursor);
+        while let Some(at) = next {
+            let index = self.directory.index(at << 2);
+            let segment = self.segment_at(index);
             if wanted == 0 && !segment.table.is_empty() {
-                return self.slot_position(slot);
+                return at;
             }
             candidates.clear();
             candidates.extend(segment.table.iter().map(|entry| (position(hasher(entry)), entry)));
@@ -265,7 +245,7 @@ impl<T: Clone, N: Note> Segments<T, N> {
                 return candidates[chosen - 1].0 + 1;
             }
             wanted = wanted.saturating_sub(chosen);
-            slot = self.end_slot(segment);
+            next = self.directory.end(index);
         }
         0
     }
@@ -273,19 +253,18 @@ impl<T: Clone, N: Note> Segments<T, N> {
     /// Bytes on the heap for the directory and the segments, not what entries point to. Cost: the number of segments.
     pub(crate) fn allocated_bytes(&self) -> usize {
         let table = |segment: &Segment<T, N>| segment.table.allocation_size() + size_of::<HashTable<T>>() + RC_BYTES;
-        let tables: usize = self.slab.iter().map(table).sum();
-        tables + self.slab.capacity() * size_of::<Segment<T, N>>() + self.directory_bytes()
+        let tables: usize = self.directory.all().map(table).sum();
+        tables + self.directory.slab_bytes() + self.directory_bytes()
     }
 
     /// Bytes on the heap for the directory alone.
     pub(crate) fn directory_bytes(&self) -> usize {
-        self.directory.capacity() * size_of::<u32>()
+        self.directory.slot_bytes()
     }
 
     /// The note of the segment that `hash` leads to.
     pub(crate) fn note_mut(&mut self, hash: u64) -> &mut N {
-        let index = self.index(hash);
-        &mut self.slab[index].note
+        &mut self.directory.at_mut(hash).note
     }
 
     /// The note of the segment that covers position `cursor`, how many entries it holds, and the position where the
@@ -294,10 +273,9 @@ impl<T: Clone, N: Note> Segments<T, N> {
         if cursor >= POSITIONS {
             return None;
         }
-        let segment = &self.slab[self.index(cursor << 2)];
-        let end = self.end_slot(segment);
-        let next = if end < self.directory.len() { self.slot_position(end) } else { 0 };
-        Some((segment.note, segment.table.len(), next))
+        let index = self.directory.index(cursor << 2);
+        let segment = self.segment_at(index);
+        Some((segment.note, segment.table.len(), self.directory.end(index).unwrap_or(0)))
     }
 
     /// Takes every entry that `take` wants out of the segment that covers position `cursor`, and makes its note anew:
@@ -309,8 +287,8 @@ impl<T: Clone, N: Note> Segments<T, N> {
         mut take: impl FnMut(&T, &mut N) -> bool,
         mut taken: impl FnMut(T),
     ) {
-        let index = self.index(cursor << 2);
-        let segment = &mut self.slab[index];
+        let index = self.directory.index(cursor << 2);
+        let segment = self.directory.content_mut(index);
         let before = segment.table.len();
         let mut note = N::default();
         Rc::make_mut(&mut segment.table).extract_if(|entry| take(entry, &mut note)).for_each(&mut taken);
@@ -322,70 +300,50 @@ impl<T: Clone, N: Note> Segments<T, N> {
         }
     }
 
-    fn index(&self, hash: u64) -> usize {
-        self.directory[self.slot(hash)] as usize
+    fn segment_at(&self, index: usize) -> &Segment<T, N> {
+        self.directory.get(index).expect("an index below the number of segments")
     }
 
-    fn slot(&self, hash: u64) -> usize {
-        // Two shifts, because one by 64 bits is none.
-        ((hash >> 1) >> (63 - self.depth)) as usize
-    }
-
-    fn slot_position(&self, slot: usize) -> u64 {
-        (slot as u64) << (62 - self.depth)
-    }
-
-    fn first_slot(&self, segment: &Segment<T, N>) -> usize {
-        (segment.prefix as usize) << (self.depth - segment.depth)
-    }
-
-    fn end_slot(&self, segment: &Segment<T, N>) -> usize {
-        (segment.prefix as usize + 1) << (self.depth - segment.depth)
-    }
-
-    /// Splitting helps only while hashes differ early: were they all alike, the directory would double for nothing. An
-    /// even distribution stays far below four entries a slot.
-    fn may_split(&self, index: usize) -> bool {
-        self.slab[index].depth < self.depth
-            || (self.depth < DEPTH_MAX && self.directory.len() * 2 <= (self.len / 4).max(16))
+    /// A segment's table, copied first when it is frozen.
+    fn table_mut(&mut self, index: usize) -> &mut HashTable<T> {
+        Rc::make_mut(&mut self.directory.content_mut(index).table)
     }
 
     fn split(&mut self, index: usize, hasher: impl Fn(&T) -> u64) {
-        if self.slab[index].depth == self.depth {
-            self.double();
-        }
-        let segment = &mut self.slab[index];
-        segment.depth += 1;
-        segment.prefix <<= 1;
-        let (depth, prefix, note) = (segment.depth, segment.prefix, segment.note);
-        let table = Rc::unwrap_or_clone(mem::take(&mut segment.table));
-        let hashes: Vec<u64> = table.iter().map(&hasher).collect();
-        let goes_up = |hash: u64| hash >> (64 - depth) & 1 == 1;
-        let ups = hashes.iter().filter(|&&hash| goes_up(hash)).count();
-        // Some room, or half of the halves would grow at their next entry.
-        let mut halves = [hashes.len() - ups, ups].map(|len| HashTable::with_capacity(len + len / 8));
-        for (&hash, entry) in hashes.iter().zip(table) {
-            halves[usize::from(goes_up(hash))]
-                .insert_unique(inner_hash(hash), entry, |entry| inner_hash(hasher(entry)));
-        }
-        let [low, high] = halves;
-        self.widest = self.widest.max(low.num_buckets()).max(high.num_buckets());
-        self.slab[index].table = Rc::new(low);
-        let buddy = self.slab.len();
-        self.slab.push(Segment { table: Rc::new(high), prefix: prefix | 1, depth, note });
-        self.point_slots(buddy);
-        if depth == self.depth {
-            self.full_depth_segments += 2;
-        }
+        let (mut moved, mut widest) = (0, self.widest);
+        self.directory.split(index, |segment, bit| {
+            let table = Rc::unwrap_or_clone(segment.table);
+            let hashes: Vec<u64> = table.iter().map(&hasher).collect();
+            let goes_up = |hash: u64| hash << bit >> 63 == 1;
+            let ups = hashes.iter().filter(|&&hash| goes_up(hash)).count();
+            // Some room, or half of the halves would grow at their next entry.
+            let mut halves = [hashes.len() - ups, ups].map(|len| HashTable::with_capacity(len + len / 8));
+            for (&hash, entry) in hashes.iter().zip(table) {
+                halves[usize::from(goes_up(hash))]
+                    .insert_unique(inner_hash(hash), entry, |entry| inner_hash(hasher(entry)));
+            }
+            moved = hashes.len();
+            halves.map(|half| {
+                widest = widest.max(half.num_buckets());
+                Segment { table: Rc::new(half), note: segment.note }
+            })
+        });
+        self.widest = widest;
+        self.note_moved(moved);
+    }
+
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "only tests count"))]
+    fn note_moved(&mut self, entries: usize) {
         #[cfg(test)]
         {
-            self.moved += hashes.len();
+            self.moved += entries;
         }
+        let _ = entries;
     }
 
     fn settle_after_one(&mut self, index: usize, hasher: impl Fn(&T) -> u64) {
         // Looking at the buddy costs a cache miss; every eighth removal is often enough, and zero is among them.
-        if self.slab[index].table.len().is_multiple_of(8) {
+        if self.segment_at(index).table.len().is_multiple_of(8) {
             self.settle(index, hasher);
         }
     }
@@ -393,89 +351,42 @@ impl<T: Clone, N: Note> Segments<T, N> {
     /// After removals: gives back buckets, and merges with buddies for as long as that fits.
     fn settle(&mut self, mut index: usize, hasher: impl Fn(&T) -> u64) {
         self.narrow(index, &hasher);
-        while self.slab[index].table.len() <= MERGED_ENTRIES_MAX
-            && let Some(buddy) = self.buddy(index)
-            && self.slab[index].table.len() + self.slab[buddy].table.len() <= MERGED_ENTRIES_MAX
+        while let Some(buddy) = self.directory.buddy(index)
+            && self.segment_at(index).table.len() + self.segment_at(buddy).table.len() <= MERGED_ENTRIES_MAX
         {
             index = self.merge(index, buddy, &hasher);
         }
     }
 
     fn narrow(&mut self, index: usize, hasher: impl Fn(&T) -> u64) {
-        let table = &self.slab[index].table;
-        if table.num_buckets() > BUCKETS_MIN && table.len() * 8 < table.num_buckets() {
-            #[cfg(test)]
-            {
-                self.moved += table.len();
-            }
-            let table = Rc::make_mut(&mut self.slab[index].table);
-            table.shrink_to(table.len() * 2, |entry| inner_hash(hasher(entry)));
+        let table = &self.segment_at(index).table;
+        let (len, buckets) = (table.len(), table.num_buckets());
+        if buckets > BUCKETS_MIN && len * 8 < buckets {
+            self.note_moved(len);
+            self.table_mut(index).shrink_to(len * 2, |entry| inner_hash(hasher(entry)));
         }
-    }
-
-    /// The segment that covers the other half of this one's parent, when it is not split further.
-    fn buddy(&self, index: usize) -> Option<usize> {
-        let segment = &self.slab[index];
-        if segment.depth == 0 {
-            return None;
-        }
-        let slot = ((segment.prefix ^ 1) as usize) << (self.depth - segment.depth);
-        let buddy = self.directory[slot] as usize;
-        (self.slab[buddy].depth == segment.depth).then_some(buddy)
     }
 
     /// Makes two buddies one; answers where it lies.
     fn merge(&mut self, one: usize, other: usize, hasher: impl Fn(&T) -> u64) -> usize {
-        let (keep, gone) =
-            if self.slab[one].table.len() < self.slab[other].table.len() { (other, one) } else { (one, other) };
-        let smaller = self.slab.swap_remove(gone);
-        let keep = if keep == self.slab.len() { gone } else { keep };
-        if gone < self.slab.len() {
-            self.point_slots(gone);
-        }
-        if self.slab.len() * 4 < self.slab.capacity() {
-            self.slab.shrink_to(self.slab.len() * 2);
-        }
-        #[cfg(test)]
-        {
-            self.moved += smaller.table.len();
-        }
-        let segment = &mut self.slab[keep];
-        segment.prefix >>= 1;
-        segment.depth -= 1;
-        segment.note = segment.note.merged(smaller.note);
-        let table = Rc::make_mut(&mut segment.table);
-        for entry in Rc::unwrap_or_clone(smaller.table) {
-            table.insert_unique(inner_hash(hasher(&entry)), entry, |entry| inner_hash(hasher(entry)));
-        }
-        self.widest = self.widest.max(table.num_buckets());
-        self.point_slots(keep);
-        if smaller.depth == self.depth {
-            self.full_depth_segments -= 2;
-            self.halve_while_unused();
-        }
-        keep
-    }
-
-    /// Writes a segment into all slots it owns.
-    fn point_slots(&mut self, index: usize) {
-        let slots = self.first_slot(&self.slab[index])..self.end_slot(&self.slab[index]);
-        self.directory[slots].fill(index as u32);
-    }
-
-    fn double(&mut self) {
-        self.directory = self.directory.iter().flat_map(|&index| [index, index]).collect();
-        self.depth += 1;
-        self.full_depth_segments = 0;
-    }
-
-    fn halve_while_unused(&mut self) {
-        while self.full_depth_segments == 0 && self.depth > 0 {
-            self.directory = self.directory.iter().step_by(2).copied().collect();
-            self.depth -= 1;
-            let depth = self.depth;
-            self.full_depth_segments = self.slab.iter().filter(|segment| segment.depth == depth).count() as u32;
-        }
+        let (mut moved, mut widest) = (0, self.widest);
+        let index = self.directory.merge(one, other, |[one, other]| {
+            let note = one.note.merged(other.note);
+            let (mut larger, smaller) = match one.table.len() < other.table.len() {
+                true => (other.table, one.table),
+                false => (one.table, other.table),
+            };
+            moved = smaller.len();
+            let table = Rc::make_mut(&mut larger);
+            for entry in Rc::unwrap_or_clone(smaller) {
+                table.insert_unique(inner_hash(hasher(&entry)), entry, |entry| inner_hash(hasher(entry)));
+            }
+            widest = widest.max(table.num_buckets());
+            Segment { table: larger, note }
+        });
+        self.widest = widest;
+        self.note_moved(moved);
+        index
     }
 
     /// Draws buckets until one is taken: every bucket of the widest segment's width in every segment is as likely as any
@@ -486,17 +397,17 @@ impl<T: Clone, N: Note> Segments<T, N> {
         }
         let width = self.draw_width();
         loop {
-            let draw = rng.usize(..self.slab.len() * width);
+            let draw = rng.usize(..self.directory.len() * width);
             let (index, bucket) = (draw / width, draw % width);
-            if self.slab[index].table.get_bucket(bucket).is_some() {
+            if self.segment_at(index).table.get_bucket(bucket).is_some() {
                 return Some((index, bucket));
             }
         }
     }
 
     fn draw_width(&self) -> usize {
-        match &self.slab[..] {
-            [only] => only.table.num_buckets(),
+        match self.directory.len() {
+            1 => self.segment_at(0).table.num_buckets(),
             _ => self.widest,
         }
     }

@@ -30,22 +30,12 @@ fn filled(len: usize, rng: &mut fastrand::Rng) -> (Segments<u64>, Vec<u64>) {
 }
 
 fn check_shape<T: Clone, N: Note>(table: &Segments<T, N>, hasher: impl Fn(&T) -> u64) {
-    assert_eq!(table.directory.len(), 1 << table.depth);
-    let mut named = BTreeSet::new();
-    for (slot, &index) in table.directory.iter().enumerate() {
-        let segment = &table.slab[index as usize];
-        assert!((table.first_slot(segment)..table.end_slot(segment)).contains(&slot));
-        named.insert(index);
-    }
-    assert_eq!(named.len(), table.slab.len());
-    let full = table.slab.iter().filter(|segment| segment.depth == table.depth).count();
-    assert_eq!(full, table.full_depth_segments as usize);
-    assert!(full > 0);
-    for (index, segment) in table.slab.iter().enumerate() {
-        assert!(segment.table.iter().all(|entry| table.index(hasher(entry)) == index));
+    table.directory.check_shape();
+    for (index, segment) in table.directory.all().enumerate() {
+        assert!(segment.table.iter().all(|entry| table.directory.index(hasher(entry)) == index));
         assert!(segment.table.num_buckets() <= table.widest);
     }
-    assert_eq!(table.slab.iter().map(|segment| segment.table.len()).sum::<usize>(), table.len);
+    assert_eq!(table.directory.all().map(|segment| segment.table.len()).sum::<usize>(), table.len);
 }
 
 fn scan(table: &Segments<u64>, count: usize) -> Vec<u64> {
@@ -92,7 +82,7 @@ fn holds_what_a_map_holds_while_growing_and_shrinking() {
         assert_eq!(remove(&mut table, entry), Some(entry));
     }
     check_shape(&table, itself);
-    assert_eq!((table.len(), table.slab.len(), table.directory.len()), (0, 1, 1));
+    assert_eq!((table.len(), table.directory.len(), table.directory.slots()), (0, 1, 1));
     assert!(table.allocated_bytes() < 1024);
 }
 
@@ -163,7 +153,7 @@ fn who_stays_is_visited_once_while_the_table_changes() {
                     assert_eq!(remove(&mut table, entry), Some(entry));
                 }
             }
-            segments.insert(table.slab.len());
+            segments.insert(table.directory.len());
             if cursor == 0 {
                 break;
             }
@@ -182,7 +172,7 @@ fn equal_hashes_neither_explode_the_directory_nor_split_a_page() {
     }
     table.insert_unique(u64::MAX, (u64::MAX, 0), |entry| entry.0);
     check_shape(&table, |entry| entry.0);
-    assert!(table.directory.len() <= 1024);
+    assert!(table.directory.slots() <= 1024);
     assert!(table.find(7 << 32, |entry| entry.1 == 2_999).is_some());
     let mut seen = 0;
     let next = table.page(0, 10, |entry| entry.0, |_| seen += 1);
@@ -230,8 +220,8 @@ fn draws_stay_fast_after_mass_deletion() {
         }
         for left in [20_000, 1_000, 100, 1] {
             entries.drain(left..).for_each(|entry| assert!(remove(&mut table, entry).is_some()));
-            let tries = table.slab.len() * table.draw_width() / table.len();
-            assert!(tries <= 32, "{tries} tries for {left} entries in {} segments", table.slab.len());
+            let tries = table.directory.len() * table.draw_width() / table.len();
+            assert!(tries <= 32, "{tries} tries for {left} entries in {} segments", table.directory.len());
         }
         check_shape(&table, itself);
         assert_eq!(table.remove_random(&mut rng, itself), Some(entries[0]));
@@ -282,7 +272,7 @@ fn notes_follow_splits_and_merges_and_a_sweep_renews_them() {
     assert_eq!(table.len() + swept, 5_000);
     assert!(table.iter().all(|entry| entry % 2 == 0));
     check_shape(&table, itself);
-    for segment in &table.slab {
+    for segment in table.directory.all() {
         assert_eq!(segment.note.0, segment.table.iter().copied().min());
     }
     assert_eq!(table.note_at(POSITIONS), None);
@@ -328,7 +318,7 @@ fn only_touched_segments_are_copied() {
     let (mut table, entries) = filled(20_000, &mut rng);
     let _frozen = table.freeze();
     assert!(remove(&mut table, entries[0]).is_some());
-    let own = table.slab.iter().filter(|segment| Rc::strong_count(&segment.table) == 1).count();
+    let own = table.directory.all().filter(|segment| Rc::strong_count(&segment.table) == 1).count();
     assert_eq!(own, 1);
 }
 
