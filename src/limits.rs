@@ -75,6 +75,18 @@ pub const READ_BYTES_MAX: usize = 64 * 1024;
 /// Requests of one turn. What one client may delay all others by is this, or the time below, whichever comes first.
 pub const TURN_COMMANDS_MAX: usize = 256;
 
+/// Requests of a window that are looked ahead at together: what they read should still be near when they are executed.
+pub const AHEAD_REQUESTS: usize = 32;
+
+/// Members looked up ahead at once, as many as the processor has memory reads under way twice over.
+pub const AHEAD_MEMBERS_MAX: usize = 32;
+
+/// Smaller sets are near anyway.
+pub const AHEAD_MEMBERS_MIN: usize = 8 * 1024;
+
+/// So are smaller databases.
+pub const AHEAD_KEYS_MIN: usize = 8 * 1024;
+
 /// Microseconds of one turn; looked at every few commands.
 pub const TURN_US_MAX: u64 = 100;
 

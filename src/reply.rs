@@ -190,6 +190,8 @@ pub enum CommandError {
     Syntax,
     /// Not a decimal 64-bit integer in canonical form.
     NotInteger,
+    /// A load of GOBLIN.OPTIMIZE that is none.
+    Density,
     /// Not a finite decimal number.
     NotFloat,
     /// A count outside what the command takes.
@@ -443,6 +445,7 @@ impl CommandError {
                  policies at runtime LRU and LFU data will take some time to adjust."
             }
             CommandError::OutOfMemory => "command not allowed when used memory > 'maxmemory'.",
+            CommandError::Density => "packing density must be in (0, 1]",
             CommandError::NotInteger => "value is not an integer or out of range",
             CommandError::NotFloat => "value is not a valid float",
             CommandError::OutOfRange => "value is out of range",

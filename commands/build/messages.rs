@@ -8,6 +8,7 @@
 //! = COUNT                           that word
 //! flags & 4: GET                    that word when the bit is set
 //! count != -1: count                the number unless it is that
+//! density > 0: density              the number when it is more than nothing
 //! hasMatch: MATCH match             that word and that string when the field is not 0
 //! match: MATCH match                the same when the string is not empty; the word may be left out
 //! mode of -, EX, PX: value          the word at that place and then the number; nothing for `-`
@@ -236,6 +237,9 @@ impl Parts<'_> {
         if let Some((field, mask)) = condition.split_once(" & ") {
             let field = self.wanted(self.field(field), field)?;
             return Ok(format!("Rule::Bit({field}, {mask}, {then:?})"));
+        }
+        if let Some(field) = condition.strip_suffix(" > 0") {
+            return Ok(format!("Rule::Positive({})", self.wanted(self.field(field), field)?));
         }
         if let Some((field, value)) = condition.split_once(" != ") {
             let place = self.wanted(self.field(field), field)?;

@@ -1,6 +1,6 @@
 //! Parsers for argument tails of commands that look into the server: MEMORY, LOLWUT, CLIENT UNBLOCK, CLIENT TRACKING.
 
-use super::{Args, parse_integer};
+use super::{Args, parse_double, parse_integer};
 use crate::reply::CommandError;
 
 fn same(word: &[u8], token: &str) -> bool {
@@ -85,6 +85,41 @@ impl RingWish {
         let rest = if has_path { words.from(1) } else { words };
         let bytes = rest.get(0).map(|word| parse_integer(word).ok_or(CommandError::NotInteger)).transpose()?;
         if rest.len() > 1 { Err(CommandError::Syntax) } else { Ok(RingWish { has_path, bytes }) }
+    }
+}
+
+/// How densely GOBLIN.OPTIMIZE is to build, and which sets, where it is asked for all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OptimizeWish<'a> {
+    /// Only keys that this glob matches.
+    pub pattern: Option<&'a [u8]>,
+    /// Members as a part of the places for them: above 0 and at most 1.
+    pub load: f64,
+}
+
+impl<'a> OptimizeWish<'a> {
+    /// The load when none is given.
+    pub const LOAD: f64 = 0.97;
+
+    /// A smaller one is taken for this, or a set could be blown up without bound.
+    const LOAD_MIN: f64 = 0.25;
+
+    /// All words after the key.
+    ///
+    /// # Errors
+    /// The refusal to answer.
+    pub fn parse(words: Args<'a>) -> Result<Self, CommandError> {
+        let has_pattern = words.get(0).is_some_and(|word| same(word, "MATCH"));
+        let pattern = if has_pattern { Some(words.get(1).ok_or(CommandError::Syntax)?) } else { None };
+        let rest = if has_pattern { words.from(2) } else { words };
+        let load = match rest.get(0) {
+            None => Self::LOAD,
+            Some(word) => parse_double(word).filter(|load| *load > 0.0 && *load <= 1.0).ok_or(CommandError::Density)?,
+        };
+        if rest.len() > 1 {
+            return Err(CommandError::WrongArity("goblin.optimize"));
+        }
+        Ok(OptimizeWish { pattern, load: load.max(Self::LOAD_MIN) })
     }
 }
 

@@ -75,113 +75,115 @@ impl CommandId {
     pub const GETEX: CommandId = CommandId(68);
     pub const GETRANGE: CommandId = CommandId(69);
     pub const GETSET: CommandId = CommandId(70);
-    pub const GOBLIN_RING: CommandId = CommandId(71);
-    pub const HELLO: CommandId = CommandId(72);
-    pub const INCR: CommandId = CommandId(73);
-    pub const INCRBY: CommandId = CommandId(74);
-    pub const INCRBYFLOAT: CommandId = CommandId(75);
-    pub const INFO: CommandId = CommandId(76);
-    pub const KEYS: CommandId = CommandId(77);
-    pub const LATENCY: CommandId = CommandId(78);
-    pub const LATENCY_DOCTOR: CommandId = CommandId(79);
-    pub const LATENCY_GRAPH: CommandId = CommandId(80);
-    pub const LATENCY_HELP: CommandId = CommandId(81);
-    pub const LATENCY_HISTOGRAM: CommandId = CommandId(82);
-    pub const LATENCY_HISTORY: CommandId = CommandId(83);
-    pub const LATENCY_LATEST: CommandId = CommandId(84);
-    pub const LATENCY_RESET: CommandId = CommandId(85);
-    pub const LCS: CommandId = CommandId(86);
-    pub const LOLWUT: CommandId = CommandId(87);
-    pub const MEMORY: CommandId = CommandId(88);
-    pub const MEMORY_DOCTOR: CommandId = CommandId(89);
-    pub const MEMORY_HELP: CommandId = CommandId(90);
-    pub const MEMORY_MALLOC_STATS: CommandId = CommandId(91);
-    pub const MEMORY_PURGE: CommandId = CommandId(92);
-    pub const MEMORY_STATS: CommandId = CommandId(93);
-    pub const MEMORY_USAGE: CommandId = CommandId(94);
-    pub const MGET: CommandId = CommandId(95);
-    pub const MONITOR: CommandId = CommandId(96);
-    pub const MOVE: CommandId = CommandId(97);
-    pub const MSET: CommandId = CommandId(98);
-    pub const MSETNX: CommandId = CommandId(99);
-    pub const MULTI: CommandId = CommandId(100);
-    pub const OBJECT: CommandId = CommandId(101);
-    pub const OBJECT_ENCODING: CommandId = CommandId(102);
-    pub const OBJECT_FREQ: CommandId = CommandId(103);
-    pub const OBJECT_HELP: CommandId = CommandId(104);
-    pub const OBJECT_IDLETIME: CommandId = CommandId(105);
-    pub const OBJECT_REFCOUNT: CommandId = CommandId(106);
-    pub const PERSIST: CommandId = CommandId(107);
-    pub const PEXPIRE: CommandId = CommandId(108);
-    pub const PEXPIREAT: CommandId = CommandId(109);
-    pub const PEXPIRETIME: CommandId = CommandId(110);
-    pub const PING: CommandId = CommandId(111);
-    pub const PSETEX: CommandId = CommandId(112);
-    pub const PSUBSCRIBE: CommandId = CommandId(113);
-    pub const PTTL: CommandId = CommandId(114);
-    pub const PUBLISH: CommandId = CommandId(115);
-    pub const PUBSUB: CommandId = CommandId(116);
-    pub const PUBSUB_CHANNELS: CommandId = CommandId(117);
-    pub const PUBSUB_HELP: CommandId = CommandId(118);
-    pub const PUBSUB_NUMPAT: CommandId = CommandId(119);
-    pub const PUBSUB_NUMSUB: CommandId = CommandId(120);
-    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(121);
-    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(122);
-    pub const PUNSUBSCRIBE: CommandId = CommandId(123);
-    pub const QUIT: CommandId = CommandId(124);
-    pub const RANDOMKEY: CommandId = CommandId(125);
-    pub const RENAME: CommandId = CommandId(126);
-    pub const RENAMENX: CommandId = CommandId(127);
-    pub const RESET: CommandId = CommandId(128);
-    pub const SADD: CommandId = CommandId(129);
-    pub const SCAN: CommandId = CommandId(130);
-    pub const SCARD: CommandId = CommandId(131);
-    pub const SDIFF: CommandId = CommandId(132);
-    pub const SDIFFSTORE: CommandId = CommandId(133);
-    pub const SELECT: CommandId = CommandId(134);
-    pub const SET: CommandId = CommandId(135);
-    pub const SETBIT: CommandId = CommandId(136);
-    pub const SETEX: CommandId = CommandId(137);
-    pub const SETNX: CommandId = CommandId(138);
-    pub const SETRANGE: CommandId = CommandId(139);
-    pub const SHUTDOWN: CommandId = CommandId(140);
-    pub const SINTER: CommandId = CommandId(141);
-    pub const SINTERCARD: CommandId = CommandId(142);
-    pub const SINTERSTORE: CommandId = CommandId(143);
-    pub const SISMEMBER: CommandId = CommandId(144);
-    pub const SLOWLOG: CommandId = CommandId(145);
-    pub const SLOWLOG_GET: CommandId = CommandId(146);
-    pub const SLOWLOG_HELP: CommandId = CommandId(147);
-    pub const SLOWLOG_LEN: CommandId = CommandId(148);
-    pub const SLOWLOG_RESET: CommandId = CommandId(149);
-    pub const SMEMBERS: CommandId = CommandId(150);
-    pub const SMISMEMBER: CommandId = CommandId(151);
-    pub const SMOVE: CommandId = CommandId(152);
-    pub const SPOP: CommandId = CommandId(153);
-    pub const SPUBLISH: CommandId = CommandId(154);
-    pub const SRANDMEMBER: CommandId = CommandId(155);
-    pub const SREM: CommandId = CommandId(156);
-    pub const SSCAN: CommandId = CommandId(157);
-    pub const SSUBSCRIBE: CommandId = CommandId(158);
-    pub const STRLEN: CommandId = CommandId(159);
-    pub const SUBSCRIBE: CommandId = CommandId(160);
-    pub const SUBSTR: CommandId = CommandId(161);
-    pub const SUNION: CommandId = CommandId(162);
-    pub const SUNIONSTORE: CommandId = CommandId(163);
-    pub const SUNSUBSCRIBE: CommandId = CommandId(164);
-    pub const SWAPDB: CommandId = CommandId(165);
-    pub const TIME: CommandId = CommandId(166);
-    pub const TOUCH: CommandId = CommandId(167);
-    pub const TTL: CommandId = CommandId(168);
-    pub const TYPE: CommandId = CommandId(169);
-    pub const UNLINK: CommandId = CommandId(170);
-    pub const UNSUBSCRIBE: CommandId = CommandId(171);
-    pub const UNWATCH: CommandId = CommandId(172);
-    pub const WATCH: CommandId = CommandId(173);
+    pub const GOBLIN_MEMORY: CommandId = CommandId(71);
+    pub const GOBLIN_OPTIMIZE: CommandId = CommandId(72);
+    pub const GOBLIN_RING: CommandId = CommandId(73);
+    pub const HELLO: CommandId = CommandId(74);
+    pub const INCR: CommandId = CommandId(75);
+    pub const INCRBY: CommandId = CommandId(76);
+    pub const INCRBYFLOAT: CommandId = CommandId(77);
+    pub const INFO: CommandId = CommandId(78);
+    pub const KEYS: CommandId = CommandId(79);
+    pub const LATENCY: CommandId = CommandId(80);
+    pub const LATENCY_DOCTOR: CommandId = CommandId(81);
+    pub const LATENCY_GRAPH: CommandId = CommandId(82);
+    pub const LATENCY_HELP: CommandId = CommandId(83);
+    pub const LATENCY_HISTOGRAM: CommandId = CommandId(84);
+    pub const LATENCY_HISTORY: CommandId = CommandId(85);
+    pub const LATENCY_LATEST: CommandId = CommandId(86);
+    pub const LATENCY_RESET: CommandId = CommandId(87);
+    pub const LCS: CommandId = CommandId(88);
+    pub const LOLWUT: CommandId = CommandId(89);
+    pub const MEMORY: CommandId = CommandId(90);
+    pub const MEMORY_DOCTOR: CommandId = CommandId(91);
+    pub const MEMORY_HELP: CommandId = CommandId(92);
+    pub const MEMORY_MALLOC_STATS: CommandId = CommandId(93);
+    pub const MEMORY_PURGE: CommandId = CommandId(94);
+    pub const MEMORY_STATS: CommandId = CommandId(95);
+    pub const MEMORY_USAGE: CommandId = CommandId(96);
+    pub const MGET: CommandId = CommandId(97);
+    pub const MONITOR: CommandId = CommandId(98);
+    pub const MOVE: CommandId = CommandId(99);
+    pub const MSET: CommandId = CommandId(100);
+    pub const MSETNX: CommandId = CommandId(101);
+    pub const MULTI: CommandId = CommandId(102);
+    pub const OBJECT: CommandId = CommandId(103);
+    pub const OBJECT_ENCODING: CommandId = CommandId(104);
+    pub const OBJECT_FREQ: CommandId = CommandId(105);
+    pub const OBJECT_HELP: CommandId = CommandId(106);
+    pub const OBJECT_IDLETIME: CommandId = CommandId(107);
+    pub const OBJECT_REFCOUNT: CommandId = CommandId(108);
+    pub const PERSIST: CommandId = CommandId(109);
+    pub const PEXPIRE: CommandId = CommandId(110);
+    pub const PEXPIREAT: CommandId = CommandId(111);
+    pub const PEXPIRETIME: CommandId = CommandId(112);
+    pub const PING: CommandId = CommandId(113);
+    pub const PSETEX: CommandId = CommandId(114);
+    pub const PSUBSCRIBE: CommandId = CommandId(115);
+    pub const PTTL: CommandId = CommandId(116);
+    pub const PUBLISH: CommandId = CommandId(117);
+    pub const PUBSUB: CommandId = CommandId(118);
+    pub const PUBSUB_CHANNELS: CommandId = CommandId(119);
+    pub const PUBSUB_HELP: CommandId = CommandId(120);
+    pub const PUBSUB_NUMPAT: CommandId = CommandId(121);
+    pub const PUBSUB_NUMSUB: CommandId = CommandId(122);
+    pub const PUBSUB_SHARDCHANNELS: CommandId = CommandId(123);
+    pub const PUBSUB_SHARDNUMSUB: CommandId = CommandId(124);
+    pub const PUNSUBSCRIBE: CommandId = CommandId(125);
+    pub const QUIT: CommandId = CommandId(126);
+    pub const RANDOMKEY: CommandId = CommandId(127);
+    pub const RENAME: CommandId = CommandId(128);
+    pub const RENAMENX: CommandId = CommandId(129);
+    pub const RESET: CommandId = CommandId(130);
+    pub const SADD: CommandId = CommandId(131);
+    pub const SCAN: CommandId = CommandId(132);
+    pub const SCARD: CommandId = CommandId(133);
+    pub const SDIFF: CommandId = CommandId(134);
+    pub const SDIFFSTORE: CommandId = CommandId(135);
+    pub const SELECT: CommandId = CommandId(136);
+    pub const SET: CommandId = CommandId(137);
+    pub const SETBIT: CommandId = CommandId(138);
+    pub const SETEX: CommandId = CommandId(139);
+    pub const SETNX: CommandId = CommandId(140);
+    pub const SETRANGE: CommandId = CommandId(141);
+    pub const SHUTDOWN: CommandId = CommandId(142);
+    pub const SINTER: CommandId = CommandId(143);
+    pub const SINTERCARD: CommandId = CommandId(144);
+    pub const SINTERSTORE: CommandId = CommandId(145);
+    pub const SISMEMBER: CommandId = CommandId(146);
+    pub const SLOWLOG: CommandId = CommandId(147);
+    pub const SLOWLOG_GET: CommandId = CommandId(148);
+    pub const SLOWLOG_HELP: CommandId = CommandId(149);
+    pub const SLOWLOG_LEN: CommandId = CommandId(150);
+    pub const SLOWLOG_RESET: CommandId = CommandId(151);
+    pub const SMEMBERS: CommandId = CommandId(152);
+    pub const SMISMEMBER: CommandId = CommandId(153);
+    pub const SMOVE: CommandId = CommandId(154);
+    pub const SPOP: CommandId = CommandId(155);
+    pub const SPUBLISH: CommandId = CommandId(156);
+    pub const SRANDMEMBER: CommandId = CommandId(157);
+    pub const SREM: CommandId = CommandId(158);
+    pub const SSCAN: CommandId = CommandId(159);
+    pub const SSUBSCRIBE: CommandId = CommandId(160);
+    pub const STRLEN: CommandId = CommandId(161);
+    pub const SUBSCRIBE: CommandId = CommandId(162);
+    pub const SUBSTR: CommandId = CommandId(163);
+    pub const SUNION: CommandId = CommandId(164);
+    pub const SUNIONSTORE: CommandId = CommandId(165);
+    pub const SUNSUBSCRIBE: CommandId = CommandId(166);
+    pub const SWAPDB: CommandId = CommandId(167);
+    pub const TIME: CommandId = CommandId(168);
+    pub const TOUCH: CommandId = CommandId(169);
+    pub const TTL: CommandId = CommandId(170);
+    pub const TYPE: CommandId = CommandId(171);
+    pub const UNLINK: CommandId = CommandId(172);
+    pub const UNSUBSCRIBE: CommandId = CommandId(173);
+    pub const UNWATCH: CommandId = CommandId(174);
+    pub const WATCH: CommandId = CommandId(175);
 }
 
 /// Every command, sorted by full name; a command's id is its position.
-pub static SPECS: [Spec; 174] = [
+pub static SPECS: [Spec; 176] = [
     Spec {
         id: CommandId(0),
         name: "append",
@@ -2610,6 +2612,76 @@ pub static SPECS: [Spec; 174] = [
     },
     Spec {
         id: CommandId(71),
+        name: "goblin.memory",
+        title: "GOBLIN.MEMORY",
+        word: "GOBLIN.MEMORY",
+        summary: "Tells where the bytes of a set are.",
+        group: Group::Set,
+        since: "0.1.0",
+        complexity: "O(N), N parts of a large set",
+        arity: 2,
+        flags: Flags(0x2),
+        categories: Categories(0x800a),
+        tips: &[],
+        replies: &[ReplyKind::Map, ReplyKind::Nil],
+        template: Some(82),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x1), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "GOBLIN.MEMORY nokey", reply: "(nil)", varies: false },
+        ],
+    },
+    Spec {
+        id: CommandId(72),
+        name: "goblin.optimize",
+        title: "GOBLIN.OPTIMIZE",
+        word: "GOBLIN.OPTIMIZE",
+        summary: "Rebuilds a set, or all sets, in less memory.",
+        group: Group::Set,
+        since: "0.1.0",
+        complexity: "O(N), N members rebuilt",
+        arity: -2,
+        flags: Flags(0x2),
+        categories: Categories(0x800a),
+        tips: &[],
+        replies: &[ReplyKind::Integer, ReplyKind::Nil],
+        template: Some(77),
+        container: None,
+        subcommands: &[],
+        lumped_errors: false,
+        doc_flags: &[],
+        deprecated_since: None,
+        replaced_by: None,
+        history: &[],
+        legacy_keys: LegacyKeys { first: 1, last: 1, step: 1 },
+        keys: &[
+            KeySpec { notes: None, flags: KeyFlags(0x11), begin: 1, find: Find::Range { last: 0, step: 1, limit: 0 } },
+        ],
+        arguments: &[
+            Argument { name: "key", kind: Kind::Key, display: "key", token: None, key: Some(0), optional: false, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "pattern", kind: Kind::Pattern, display: "pattern", token: Some("MATCH"), key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+            Argument { name: "load", kind: Kind::Double, display: "load", token: None, key: None, optional: true, multiple: false, multiple_token: false, since: None, deprecated_since: None, arguments: &[] },
+        ],
+        examples: &[
+            Example { run: "SADD numbers 1 2 3", reply: "(integer) 3", varies: false },
+            Example { run: "GOBLIN.OPTIMIZE numbers", reply: "(integer) 0", varies: true },
+            Example { run: "GOBLIN.OPTIMIZE * MATCH num* 0.9", reply: "(integer) 0", varies: true },
+        ],
+    },
+    Spec {
+        id: CommandId(73),
         name: "goblin.ring",
         title: "GOBLIN.RING",
         word: "GOBLIN.RING",
@@ -2641,7 +2713,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(72),
+        id: CommandId(74),
         name: "hello",
         title: "HELLO",
         word: "HELLO",
@@ -2679,7 +2751,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(73),
+        id: CommandId(75),
         name: "incr",
         title: "INCR",
         word: "INCR",
@@ -2714,7 +2786,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(74),
+        id: CommandId(76),
         name: "incrby",
         title: "INCRBY",
         word: "INCRBY",
@@ -2749,7 +2821,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(75),
+        id: CommandId(77),
         name: "incrbyfloat",
         title: "INCRBYFLOAT",
         word: "INCRBYFLOAT",
@@ -2785,7 +2857,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(76),
+        id: CommandId(78),
         name: "info",
         title: "INFO",
         word: "INFO",
@@ -2816,7 +2888,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(77),
+        id: CommandId(79),
         name: "keys",
         title: "KEYS",
         word: "KEYS",
@@ -2848,7 +2920,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(78),
+        id: CommandId(80),
         name: "latency",
         title: "LATENCY",
         word: "LATENCY",
@@ -2863,7 +2935,7 @@ pub static SPECS: [Spec; 174] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(79), CommandId(80), CommandId(81), CommandId(82), CommandId(83), CommandId(84), CommandId(85)],
+        subcommands: &[CommandId(81), CommandId(82), CommandId(83), CommandId(84), CommandId(85), CommandId(86), CommandId(87)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -2877,7 +2949,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(79),
+        id: CommandId(81),
         name: "latency|doctor",
         title: "LATENCY DOCTOR",
         word: "DOCTOR",
@@ -2891,7 +2963,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(80)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2906,7 +2978,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(80),
+        id: CommandId(82),
         name: "latency|graph",
         title: "LATENCY GRAPH",
         word: "GRAPH",
@@ -2920,7 +2992,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Verbatim, ReplyKind::Error],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(80)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2937,7 +3009,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(81),
+        id: CommandId(83),
         name: "latency|help",
         title: "LATENCY HELP",
         word: "HELP",
@@ -2951,7 +3023,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(80)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2966,7 +3038,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(82),
+        id: CommandId(84),
         name: "latency|histogram",
         title: "LATENCY HISTOGRAM",
         word: "HISTOGRAM",
@@ -2980,7 +3052,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(80)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -2997,7 +3069,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(83),
+        id: CommandId(85),
         name: "latency|history",
         title: "LATENCY HISTORY",
         word: "HISTORY",
@@ -3011,7 +3083,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(80)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3028,7 +3100,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(84),
+        id: CommandId(86),
         name: "latency|latest",
         title: "LATENCY LATEST",
         word: "LATEST",
@@ -3042,7 +3114,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(80)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3057,7 +3129,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(85),
+        id: CommandId(87),
         name: "latency|reset",
         title: "LATENCY RESET",
         word: "RESET",
@@ -3071,7 +3143,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["request_policy:all_nodes", "response_policy:agg_sum"],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(78)),
+        container: Some(CommandId(80)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3088,7 +3160,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(86),
+        id: CommandId(88),
         name: "lcs",
         title: "LCS",
         word: "LCS",
@@ -3128,7 +3200,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(87),
+        id: CommandId(89),
         name: "lolwut",
         title: "LOLWUT",
         word: "LOLWUT",
@@ -3159,7 +3231,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(88),
+        id: CommandId(90),
         name: "memory",
         title: "MEMORY",
         word: "MEMORY",
@@ -3174,7 +3246,7 @@ pub static SPECS: [Spec; 174] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(89), CommandId(90), CommandId(91), CommandId(92), CommandId(93), CommandId(94)],
+        subcommands: &[CommandId(91), CommandId(92), CommandId(93), CommandId(94), CommandId(95), CommandId(96)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -3188,7 +3260,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(89),
+        id: CommandId(91),
         name: "memory|doctor",
         title: "MEMORY DOCTOR",
         word: "DOCTOR",
@@ -3202,7 +3274,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(88)),
+        container: Some(CommandId(90)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3217,7 +3289,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(90),
+        id: CommandId(92),
         name: "memory|help",
         title: "MEMORY HELP",
         word: "HELP",
@@ -3231,7 +3303,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(88)),
+        container: Some(CommandId(90)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3246,7 +3318,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(91),
+        id: CommandId(93),
         name: "memory|malloc-stats",
         title: "MEMORY MALLOC-STATS",
         word: "MALLOC-STATS",
@@ -3260,7 +3332,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Verbatim],
         template: None,
-        container: Some(CommandId(88)),
+        container: Some(CommandId(90)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3275,7 +3347,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(92),
+        id: CommandId(94),
         name: "memory|purge",
         title: "MEMORY PURGE",
         word: "PURGE",
@@ -3289,7 +3361,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(88)),
+        container: Some(CommandId(90)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3304,7 +3376,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(93),
+        id: CommandId(95),
         name: "memory|stats",
         title: "MEMORY STATS",
         word: "STATS",
@@ -3318,7 +3390,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         replies: &[ReplyKind::Map],
         template: None,
-        container: Some(CommandId(88)),
+        container: Some(CommandId(90)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3333,7 +3405,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(94),
+        id: CommandId(96),
         name: "memory|usage",
         title: "MEMORY USAGE",
         word: "USAGE",
@@ -3347,7 +3419,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(88)),
+        container: Some(CommandId(90)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3369,7 +3441,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(95),
+        id: CommandId(97),
         name: "mget",
         title: "MGET",
         word: "MGET",
@@ -3403,7 +3475,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(96),
+        id: CommandId(98),
         name: "monitor",
         title: "MONITOR",
         word: "MONITOR",
@@ -3432,7 +3504,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(97),
+        id: CommandId(99),
         name: "move",
         title: "MOVE",
         word: "MOVE",
@@ -3468,7 +3540,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(98),
+        id: CommandId(100),
         name: "mset",
         title: "MSET",
         word: "MSET",
@@ -3505,7 +3577,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(99),
+        id: CommandId(101),
         name: "msetnx",
         title: "MSETNX",
         word: "MSETNX",
@@ -3543,7 +3615,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(100),
+        id: CommandId(102),
         name: "multi",
         title: "MULTI",
         word: "MULTI",
@@ -3574,7 +3646,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(101),
+        id: CommandId(103),
         name: "object",
         title: "OBJECT",
         word: "OBJECT",
@@ -3589,7 +3661,7 @@ pub static SPECS: [Spec; 174] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(102), CommandId(103), CommandId(104), CommandId(105), CommandId(106)],
+        subcommands: &[CommandId(104), CommandId(105), CommandId(106), CommandId(107), CommandId(108)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -3603,7 +3675,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(102),
+        id: CommandId(104),
         name: "object|encoding",
         title: "OBJECT ENCODING",
         word: "ENCODING",
@@ -3617,7 +3689,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Bulk, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(101)),
+        container: Some(CommandId(103)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3639,7 +3711,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(103),
+        id: CommandId(105),
         name: "object|freq",
         title: "OBJECT FREQ",
         word: "FREQ",
@@ -3653,7 +3725,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(101)),
+        container: Some(CommandId(103)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3673,7 +3745,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(104),
+        id: CommandId(106),
         name: "object|help",
         title: "OBJECT HELP",
         word: "HELP",
@@ -3687,7 +3759,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(101)),
+        container: Some(CommandId(103)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3702,7 +3774,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(105),
+        id: CommandId(107),
         name: "object|idletime",
         title: "OBJECT IDLETIME",
         word: "IDLETIME",
@@ -3716,7 +3788,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(101)),
+        container: Some(CommandId(103)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3737,7 +3809,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(106),
+        id: CommandId(108),
         name: "object|refcount",
         title: "OBJECT REFCOUNT",
         word: "REFCOUNT",
@@ -3751,7 +3823,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["nondeterministic_output"],
         replies: &[ReplyKind::Integer, ReplyKind::Nil],
         template: None,
-        container: Some(CommandId(101)),
+        container: Some(CommandId(103)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -3772,7 +3844,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(107),
+        id: CommandId(109),
         name: "persist",
         title: "PERSIST",
         word: "PERSIST",
@@ -3807,7 +3879,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(108),
+        id: CommandId(110),
         name: "pexpire",
         title: "PEXPIRE",
         word: "PEXPIRE",
@@ -3849,7 +3921,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(109),
+        id: CommandId(111),
         name: "pexpireat",
         title: "PEXPIREAT",
         word: "PEXPIREAT",
@@ -3890,7 +3962,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(110),
+        id: CommandId(112),
         name: "pexpiretime",
         title: "PEXPIRETIME",
         word: "PEXPIRETIME",
@@ -3926,7 +3998,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(111),
+        id: CommandId(113),
         name: "ping",
         title: "PING",
         word: "PING",
@@ -3958,7 +4030,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(112),
+        id: CommandId(114),
         name: "psetex",
         title: "PSETEX",
         word: "PSETEX",
@@ -3994,7 +4066,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(113),
+        id: CommandId(115),
         name: "psubscribe",
         title: "PSUBSCRIBE",
         word: "PSUBSCRIBE",
@@ -4025,7 +4097,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(114),
+        id: CommandId(116),
         name: "pttl",
         title: "PTTL",
         word: "PTTL",
@@ -4060,7 +4132,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(115),
+        id: CommandId(117),
         name: "publish",
         title: "PUBLISH",
         word: "PUBLISH",
@@ -4092,7 +4164,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(116),
+        id: CommandId(118),
         name: "pubsub",
         title: "PUBSUB",
         word: "PUBSUB",
@@ -4107,7 +4179,7 @@ pub static SPECS: [Spec; 174] = [
         replies: &[ReplyKind::Error],
         template: Some(101),
         container: None,
-        subcommands: &[CommandId(117), CommandId(118), CommandId(119), CommandId(120), CommandId(121), CommandId(122)],
+        subcommands: &[CommandId(119), CommandId(120), CommandId(121), CommandId(122), CommandId(123), CommandId(124)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -4121,7 +4193,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(117),
+        id: CommandId(119),
         name: "pubsub|channels",
         title: "PUBSUB CHANNELS",
         word: "CHANNELS",
@@ -4135,7 +4207,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(116)),
+        container: Some(CommandId(118)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4152,7 +4224,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(118),
+        id: CommandId(120),
         name: "pubsub|help",
         title: "PUBSUB HELP",
         word: "HELP",
@@ -4166,7 +4238,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(116)),
+        container: Some(CommandId(118)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4181,7 +4253,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(119),
+        id: CommandId(121),
         name: "pubsub|numpat",
         title: "PUBSUB NUMPAT",
         word: "NUMPAT",
@@ -4195,7 +4267,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(116)),
+        container: Some(CommandId(118)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4210,7 +4282,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(120),
+        id: CommandId(122),
         name: "pubsub|numsub",
         title: "PUBSUB NUMSUB",
         word: "NUMSUB",
@@ -4224,7 +4296,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(116)),
+        container: Some(CommandId(118)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4241,7 +4313,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(121),
+        id: CommandId(123),
         name: "pubsub|shardchannels",
         title: "PUBSUB SHARDCHANNELS",
         word: "SHARDCHANNELS",
@@ -4255,7 +4327,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(116)),
+        container: Some(CommandId(118)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4272,7 +4344,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(122),
+        id: CommandId(124),
         name: "pubsub|shardnumsub",
         title: "PUBSUB SHARDNUMSUB",
         word: "SHARDNUMSUB",
@@ -4286,7 +4358,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(116)),
+        container: Some(CommandId(118)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -4303,7 +4375,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(123),
+        id: CommandId(125),
         name: "punsubscribe",
         title: "PUNSUBSCRIBE",
         word: "PUNSUBSCRIBE",
@@ -4334,7 +4406,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(124),
+        id: CommandId(126),
         name: "quit",
         title: "QUIT",
         word: "QUIT",
@@ -4363,7 +4435,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(125),
+        id: CommandId(127),
         name: "randomkey",
         title: "RANDOMKEY",
         word: "RANDOMKEY",
@@ -4394,7 +4466,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(126),
+        id: CommandId(128),
         name: "rename",
         title: "RENAME",
         word: "RENAME",
@@ -4432,7 +4504,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(127),
+        id: CommandId(129),
         name: "renamenx",
         title: "RENAMENX",
         word: "RENAMENX",
@@ -4469,7 +4541,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(128),
+        id: CommandId(130),
         name: "reset",
         title: "RESET",
         word: "RESET",
@@ -4498,7 +4570,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(129),
+        id: CommandId(131),
         name: "sadd",
         title: "SADD",
         word: "SADD",
@@ -4533,7 +4605,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(130),
+        id: CommandId(132),
         name: "scan",
         title: "SCAN",
         word: "SCAN",
@@ -4568,7 +4640,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(131),
+        id: CommandId(133),
         name: "scard",
         title: "SCARD",
         word: "SCARD",
@@ -4603,7 +4675,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(132),
+        id: CommandId(134),
         name: "sdiff",
         title: "SDIFF",
         word: "SDIFF",
@@ -4638,7 +4710,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(133),
+        id: CommandId(135),
         name: "sdiffstore",
         title: "SDIFFSTORE",
         word: "SDIFFSTORE",
@@ -4675,7 +4747,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(134),
+        id: CommandId(136),
         name: "select",
         title: "SELECT",
         word: "SELECT",
@@ -4707,7 +4779,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(135),
+        id: CommandId(137),
         name: "set",
         title: "SET",
         word: "SET",
@@ -4756,7 +4828,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(136),
+        id: CommandId(138),
         name: "setbit",
         title: "SETBIT",
         word: "SETBIT",
@@ -4793,7 +4865,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(137),
+        id: CommandId(139),
         name: "setex",
         title: "SETEX",
         word: "SETEX",
@@ -4830,7 +4902,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(138),
+        id: CommandId(140),
         name: "setnx",
         title: "SETNX",
         word: "SETNX",
@@ -4866,7 +4938,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(139),
+        id: CommandId(141),
         name: "setrange",
         title: "SETRANGE",
         word: "SETRANGE",
@@ -4903,7 +4975,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(140),
+        id: CommandId(142),
         name: "shutdown",
         title: "SHUTDOWN",
         word: "SHUTDOWN",
@@ -4940,7 +5012,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(141),
+        id: CommandId(143),
         name: "sinter",
         title: "SINTER",
         word: "SINTER",
@@ -4975,7 +5047,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(142),
+        id: CommandId(144),
         name: "sintercard",
         title: "SINTERCARD",
         word: "SINTERCARD",
@@ -5013,7 +5085,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(143),
+        id: CommandId(145),
         name: "sinterstore",
         title: "SINTERSTORE",
         word: "SINTERSTORE",
@@ -5050,7 +5122,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(144),
+        id: CommandId(146),
         name: "sismember",
         title: "SISMEMBER",
         word: "SISMEMBER",
@@ -5086,7 +5158,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(145),
+        id: CommandId(147),
         name: "slowlog",
         title: "SLOWLOG",
         word: "SLOWLOG",
@@ -5101,7 +5173,7 @@ pub static SPECS: [Spec; 174] = [
         replies: &[ReplyKind::Error],
         template: None,
         container: None,
-        subcommands: &[CommandId(146), CommandId(147), CommandId(148), CommandId(149)],
+        subcommands: &[CommandId(148), CommandId(149), CommandId(150), CommandId(151)],
         lumped_errors: false,
         doc_flags: &[],
         deprecated_since: None,
@@ -5115,7 +5187,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(146),
+        id: CommandId(148),
         name: "slowlog|get",
         title: "SLOWLOG GET",
         word: "GET",
@@ -5129,7 +5201,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["request_policy:all_nodes", "nondeterministic_output"],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(145)),
+        container: Some(CommandId(147)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5146,7 +5218,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(147),
+        id: CommandId(149),
         name: "slowlog|help",
         title: "SLOWLOG HELP",
         word: "HELP",
@@ -5160,7 +5232,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &[],
         replies: &[ReplyKind::Array],
         template: None,
-        container: Some(CommandId(145)),
+        container: Some(CommandId(147)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5175,7 +5247,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(148),
+        id: CommandId(150),
         name: "slowlog|len",
         title: "SLOWLOG LEN",
         word: "LEN",
@@ -5189,7 +5261,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"],
         replies: &[ReplyKind::Integer],
         template: None,
-        container: Some(CommandId(145)),
+        container: Some(CommandId(147)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5204,7 +5276,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(149),
+        id: CommandId(151),
         name: "slowlog|reset",
         title: "SLOWLOG RESET",
         word: "RESET",
@@ -5218,7 +5290,7 @@ pub static SPECS: [Spec; 174] = [
         tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         replies: &[ReplyKind::Status],
         template: None,
-        container: Some(CommandId(145)),
+        container: Some(CommandId(147)),
         subcommands: &[],
         lumped_errors: false,
         doc_flags: &[],
@@ -5233,7 +5305,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(150),
+        id: CommandId(152),
         name: "smembers",
         title: "SMEMBERS",
         word: "SMEMBERS",
@@ -5267,7 +5339,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(151),
+        id: CommandId(153),
         name: "smismember",
         title: "SMISMEMBER",
         word: "SMISMEMBER",
@@ -5302,7 +5374,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(152),
+        id: CommandId(154),
         name: "smove",
         title: "SMOVE",
         word: "SMOVE",
@@ -5340,7 +5412,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(153),
+        id: CommandId(155),
         name: "spop",
         title: "SPOP",
         word: "SPOP",
@@ -5376,7 +5448,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(154),
+        id: CommandId(156),
         name: "spublish",
         title: "SPUBLISH",
         word: "SPUBLISH",
@@ -5410,7 +5482,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(155),
+        id: CommandId(157),
         name: "srandmember",
         title: "SRANDMEMBER",
         word: "SRANDMEMBER",
@@ -5446,7 +5518,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(156),
+        id: CommandId(158),
         name: "srem",
         title: "SREM",
         word: "SREM",
@@ -5481,7 +5553,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(157),
+        id: CommandId(159),
         name: "sscan",
         title: "SSCAN",
         word: "SSCAN",
@@ -5518,7 +5590,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(158),
+        id: CommandId(160),
         name: "ssubscribe",
         title: "SSUBSCRIBE",
         word: "SSUBSCRIBE",
@@ -5551,7 +5623,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(159),
+        id: CommandId(161),
         name: "strlen",
         title: "STRLEN",
         word: "STRLEN",
@@ -5586,7 +5658,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(160),
+        id: CommandId(162),
         name: "subscribe",
         title: "SUBSCRIBE",
         word: "SUBSCRIBE",
@@ -5617,7 +5689,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(161),
+        id: CommandId(163),
         name: "substr",
         title: "SUBSTR",
         word: "SUBSTR",
@@ -5653,7 +5725,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(162),
+        id: CommandId(164),
         name: "sunion",
         title: "SUNION",
         word: "SUNION",
@@ -5688,7 +5760,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(163),
+        id: CommandId(165),
         name: "sunionstore",
         title: "SUNIONSTORE",
         word: "SUNIONSTORE",
@@ -5725,7 +5797,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(164),
+        id: CommandId(166),
         name: "sunsubscribe",
         title: "SUNSUBSCRIBE",
         word: "SUNSUBSCRIBE",
@@ -5758,7 +5830,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(165),
+        id: CommandId(167),
         name: "swapdb",
         title: "SWAPDB",
         word: "SWAPDB",
@@ -5793,7 +5865,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(166),
+        id: CommandId(168),
         name: "time",
         title: "TIME",
         word: "TIME",
@@ -5822,7 +5894,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(167),
+        id: CommandId(169),
         name: "touch",
         title: "TOUCH",
         word: "TOUCH",
@@ -5856,7 +5928,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(168),
+        id: CommandId(170),
         name: "ttl",
         title: "TTL",
         word: "TTL",
@@ -5891,7 +5963,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(169),
+        id: CommandId(171),
         name: "type",
         title: "TYPE",
         word: "TYPE",
@@ -5926,7 +5998,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(170),
+        id: CommandId(172),
         name: "unlink",
         title: "UNLINK",
         word: "UNLINK",
@@ -5960,7 +6032,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(171),
+        id: CommandId(173),
         name: "unsubscribe",
         title: "UNSUBSCRIBE",
         word: "UNSUBSCRIBE",
@@ -5991,7 +6063,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(172),
+        id: CommandId(174),
         name: "unwatch",
         title: "UNWATCH",
         word: "UNWATCH",
@@ -6021,7 +6093,7 @@ pub static SPECS: [Spec; 174] = [
         ],
     },
     Spec {
-        id: CommandId(173),
+        id: CommandId(175),
         name: "watch",
         title: "WATCH",
         word: "WATCH",
@@ -6060,68 +6132,68 @@ pub static SPECS: [Spec; 174] = [
 
 /// Ids by name hash, probed linearly; `u16::MAX` is an empty slot.
 pub(super) static SLOTS: [u16; 1024] = [
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 90, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 49, 65535, 65535, 101, 65535,
-    118, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 88, 65535, 65535, 65535, 65535,
-    65535, 65535, 113, 65535, 65535, 65535, 65535, 142, 65535, 65535, 65535, 65535, 65535, 65535, 3, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 33, 65535, 95, 65535, 114, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 136, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 25, 65535, 65535, 65535, 21, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 164, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 31, 89, 65535, 65535, 43, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65, 65535, 81, 65535, 65535, 65535, 65535, 65535, 65535, 4, 65535, 65535, 65535,
-    65535, 108, 65535, 65535, 65535, 117, 65535, 65535, 76, 65535, 65535, 65535, 65535, 65535, 137, 65535,
-    110, 94, 147, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 49, 65535, 65535, 103, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 90, 65535, 65535, 65535, 65535,
+    65535, 65535, 115, 65535, 65535, 65535, 65535, 144, 65535, 65535, 65535, 65535, 65535, 65535, 3, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 33, 87, 97, 65535, 116, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    86, 151, 65535, 65535, 65535, 138, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 25, 65535, 65535, 65535, 21, 124, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 166, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 31, 65535, 65535, 65535, 43, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 4, 65535, 65535, 65535,
+    65535, 110, 65535, 65535, 65535, 65535, 65535, 122, 78, 65535, 65535, 65535, 65535, 65535, 139, 65535,
+    112, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 85, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 7, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 29, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 77, 65535, 59, 91, 65535, 65535, 65535, 65535, 65535, 65535, 103, 106, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 162, 65535, 65535, 65535, 65535, 65535, 65535,
-    93, 104, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 69, 65535, 65535, 166, 53, 83, 65535,
-    65535, 65535, 65535, 65535, 165, 140, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 42, 65535, 65535, 65535, 111, 96, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 79, 65535, 59, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 164, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 69, 65535, 107, 168, 53, 65535, 65535,
+    65535, 65535, 65535, 65535, 167, 142, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 42, 65535, 121, 65535, 113, 98, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 82, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 148, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
     34, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 24, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 120, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 144, 65535, 28, 92, 79,
-    65535, 65535, 109, 1, 65535, 65535, 65535, 78, 5, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 23, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 48, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 87, 41, 65535, 65535, 65535, 65535, 65535, 65535, 12, 40, 65535,
-    65535, 65535, 163, 65535, 65535, 65535, 65535, 65535, 130, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 72, 65535, 65535, 35, 65535, 105, 65535, 65535, 146, 65535, 65535, 65535, 65535, 46,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 37, 20, 107, 150, 6, 65535,
-    65535, 65535, 65535, 65535, 121, 98, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    75, 116, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 173, 65535, 65535, 65535, 132, 65535, 65535,
-    65535, 65535, 65535, 16, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 97, 65535, 65535, 65535,
-    86, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 82, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 84, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 14, 56, 134, 58, 64, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 156, 154, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 123, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 8, 65535, 10, 65535, 18, 65535, 65535, 65535, 15, 100,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 85, 65535, 65535,
-    65535, 65535, 102, 65535, 167, 65535, 65535, 65535, 65535, 65535, 161, 65535, 65535, 65535, 65535, 65535,
-    135, 65535, 65535, 65535, 65535, 70, 65535, 65535, 65535, 68, 65535, 65535, 171, 151, 65535, 65535,
-    65535, 65535, 65535, 65535, 22, 125, 65535, 65535, 65535, 65535, 65535, 65535, 63, 158, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 112, 65535, 127, 122, 65535,
-    65535, 141, 65535, 65535, 65535, 65535, 13, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 148, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 146, 65535, 28, 65535, 65535,
+    65535, 65535, 111, 1, 65535, 65535, 65535, 80, 5, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 23, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 104, 48, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 89, 41, 65535, 65535, 65535, 65535, 65535, 65535, 12, 40, 92,
+    65535, 65535, 165, 65535, 65535, 65535, 65535, 65535, 132, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 74, 65535, 120, 35, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 46,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 37, 20, 108, 109, 6, 152,
+    65535, 65535, 65535, 65535, 65535, 100, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    77, 118, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 175, 65535, 65535, 65535, 134, 65535, 65535,
+    65535, 65535, 65535, 16, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 99, 65535, 94, 65535,
+    88, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 84, 65535, 65535, 65535, 14, 56, 136, 58, 64, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 158, 156, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 125, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 150, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 8, 65535, 10, 65535, 18, 65535, 65535, 65535, 15, 102,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 169, 65535, 65535, 93, 65535, 65535, 163, 65535, 65535, 65535, 65535, 65535,
+    137, 65535, 65535, 65535, 65535, 70, 71, 65535, 65535, 68, 65535, 65535, 173, 153, 65535, 65535,
+    65535, 91, 65535, 65535, 22, 127, 65535, 65535, 65535, 65535, 65535, 65535, 63, 160, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 83, 114, 129, 65535, 65535,
+    65535, 143, 65535, 65535, 65535, 65535, 13, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 119,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
     65535, 65535, 65535, 65535, 54, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 73, 65535, 65535, 65535, 65535, 65535, 168, 44, 157, 65535, 170, 74, 71,
-    155, 65535, 65535, 65535, 39, 65535, 65535, 128, 65535, 65535, 65535, 65535, 65535, 27, 65535, 65535,
-    38, 65535, 65535, 65535, 65535, 65535, 26, 67, 143, 65535, 65535, 65535, 139, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 152, 159, 65535, 65535, 65535, 65535, 138, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 61, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 172, 2,
-    9, 45, 124, 11, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 57, 51, 65535, 131, 65535, 65535, 65535, 65535, 65535, 145, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 55, 65535, 129, 65535, 65535,
-    65535, 17, 65535, 65535, 65535, 65535, 19, 65535, 65535, 65535, 65535, 65535, 99, 65535, 160, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 126, 169,
-    65535, 153, 65535, 65535, 66, 65535, 65535, 65535, 36, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 30, 65535, 60, 50, 65535, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 65535, 52, 65535, 149, 65535, 65535, 65535, 133, 65535, 65535, 62, 65535, 65535,
-    65535, 65535, 65535, 65535, 65535, 65535, 0, 32, 47, 65535, 80, 65535, 65535, 119, 65535, 65535,
-    65535, 65535, 65535, 65535, 115, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 75, 65535, 65535, 65535, 65535, 65535, 170, 44, 159, 65535, 172, 76, 73,
+    157, 65535, 65535, 65535, 39, 65535, 65535, 130, 65535, 65535, 65535, 65535, 65535, 27, 65535, 65535,
+    38, 65535, 65535, 65535, 65535, 65535, 26, 67, 145, 65535, 65535, 65535, 141, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 72, 65535, 154, 161, 65535, 65535, 65535, 65535, 140, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 61, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 174, 2,
+    9, 45, 126, 11, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 96, 65535, 65535, 65535, 65535,
+    65535, 65535, 57, 51, 65535, 133, 65535, 65535, 65535, 65535, 65535, 147, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 55, 65535, 131, 65535, 65535,
+    65535, 17, 65535, 65535, 65535, 65535, 19, 65535, 65535, 65535, 65535, 65535, 101, 65535, 162, 65535,
+    65535, 65535, 65535, 65535, 149, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 123, 128,
+    171, 155, 65535, 65535, 66, 65535, 65535, 65535, 36, 65535, 65535, 65535, 65535, 65535, 95, 65535,
+    65535, 105, 65535, 65535, 65535, 65535, 30, 65535, 60, 50, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 52, 65535, 65535, 65535, 65535, 65535, 135, 81, 65535, 62, 65535, 65535,
+    65535, 65535, 65535, 65535, 65535, 65535, 0, 32, 47, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 65535, 106, 117, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535,
 ];

@@ -143,6 +143,10 @@ pub enum Command<'a> {
     Getrange(Getrange<'a>),
     /// GETSET: Stores a string and answers what was there.
     Getset(Getset<'a>),
+    /// GOBLIN.MEMORY: Tells where the bytes of a set are.
+    GoblinMemory(GoblinMemory<'a>),
+    /// GOBLIN.OPTIMIZE: Rebuilds a set, or all sets, in less memory.
+    GoblinOptimize(GoblinOptimize<'a>),
     /// GOBLIN.RING: Makes a ring whose other end is this Unix socket.
     GoblinRing(GoblinRing),
     /// HELLO: Picks the reply protocol, and may log in and name.
@@ -415,6 +419,8 @@ impl<'a> Command<'a> {
             CommandId::GETEX => Command::Getex(Getex::parse(args)?),
             CommandId::GETRANGE => Command::Getrange(Getrange::parse(args)?),
             CommandId::GETSET => Command::Getset(Getset::parse(args)?),
+            CommandId::GOBLIN_MEMORY => Command::GoblinMemory(GoblinMemory::parse(args)?),
+            CommandId::GOBLIN_OPTIMIZE => Command::GoblinOptimize(GoblinOptimize::parse(args)?),
             CommandId::GOBLIN_RING => Command::GoblinRing(GoblinRing::parse(args)?),
             CommandId::HELLO => Command::Hello(Hello::parse(args)?),
             CommandId::INCR => Command::Incr(Incr::parse(args)?),
@@ -1472,6 +1478,39 @@ impl<'a> Getset<'a> {
         let key = words.word()?;
         let value = words.word()?;
         Ok(Getset { key, value })
+    }
+}
+
+/// GOBLIN.MEMORY: Tells where the bytes of a set are.
+#[derive(Debug, Clone, Copy)]
+pub struct GoblinMemory<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+}
+
+impl<'a> GoblinMemory<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "goblin.memory");
+        let key = words.word()?;
+        Ok(GoblinMemory { key })
+    }
+}
+
+/// GOBLIN.OPTIMIZE: Rebuilds a set, or all sets, in less memory.
+#[derive(Debug, Clone, Copy)]
+pub struct GoblinOptimize<'a> {
+    /// `key`: a key.
+    pub key: &'a [u8],
+    /// What the words from here on say.
+    pub wish: OptimizeWish<'a>,
+}
+
+impl<'a> GoblinOptimize<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut words = Words::new(args, 1, "goblin.optimize");
+        let key = words.word()?;
+        let wish = OptimizeWish::parse(words.rest())?;
+        Ok(GoblinOptimize { key, wish })
     }
 }
 

@@ -85,6 +85,21 @@ impl<L: Default> Directory<L> {
         &mut self.slab[index].content
     }
 
+    /// All segments, in no particular order.
+    pub(crate) fn into_all(self) -> Vec<L> {
+        self.slab.into_iter().map(|segment| segment.content).collect()
+    }
+
+    /// How many of a hash's first bits are the same all over a segment.
+    pub(crate) fn depth(&self, index: usize) -> u32 {
+        self.slab[index].depth
+    }
+
+    /// The first position a segment covers.
+    pub(crate) fn start(&self, index: usize) -> u64 {
+        (self.first_slot(index) as u64) << (62 - self.depth)
+    }
+
     /// The position after the last one that a segment covers; `None` when it covers the last there is.
     pub(crate) fn end(&self, index: usize) -> Option<u64> {
         let end = self.end_slot(index);
@@ -161,6 +176,12 @@ impl<L: Default> Directory<L> {
     /// The content of a segment.
     pub(crate) fn content_mut(&mut self, index: usize) -> &mut L {
         &mut self.slab[index].content
+    }
+
+    /// Gives back room for segments to come.
+    pub(crate) fn trim(&mut self) {
+        self.slab.shrink_to_fit();
+        self.slots.shrink_to_fit();
     }
 
     /// Bytes on the heap for the segments' descriptions, not for what they hold.

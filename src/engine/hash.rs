@@ -23,6 +23,7 @@ impl Hasher13 {
     }
 
     /// The hash of `bytes`.
+    #[inline]
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
         SipHasher13::new_with_keys(self.k0, self.k1).hash(bytes)
     }

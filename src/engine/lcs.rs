@@ -166,7 +166,7 @@ impl Comparison {
 }
 
 impl Task for Comparison {
-    fn advance(&mut self) -> Option<Done> {
+    fn advance(&mut self, _: &mut Engine) -> Option<Done> {
         self.go_on(LCS_WORDS_AT_ONCE_MAX).then(|| Done::Answer(self.reply()))
     }
 }

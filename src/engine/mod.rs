@@ -10,6 +10,7 @@
 
 mod access;
 mod admin;
+mod ahead;
 mod bitfield;
 mod bits;
 mod caller;
@@ -36,6 +37,7 @@ mod memory;
 mod memory_report;
 mod monitor;
 mod moves;
+mod optimize;
 mod pubsub;
 mod ranges;
 mod rings;
@@ -59,6 +61,7 @@ pub use host::{
     SubscriberId, Taken,
 };
 pub use info::REDIS_VERSION;
+pub use set::paged_bytes;
 pub use settings::EngineSettings;
 pub use slow_log::Took;
 pub use work::Work;
@@ -275,6 +278,8 @@ impl Engine {
             Command::Getex(getex) => self.getex(turn, getex),
             Command::Getrange(getrange) => self.getrange(turn, getrange),
             Command::Getset(getset) => self.getset(turn, getset),
+            Command::GoblinMemory(memory) => Ok(self.goblin_memory(turn, memory)),
+            Command::GoblinOptimize(optimize) => self.goblin_optimize(turn, optimize),
             Command::GoblinRing(ring) => self.goblin_ring(turn, ring),
             Command::Hello(hello) => self.hello(turn, hello),
             Command::Incr(incr) => self.incr(turn, incr),

@@ -183,31 +183,10 @@ impl<T: Clone, N: Note> Segments<T, N> {
         self.directory.all().flat_map(|segment| segment.table.iter())
     }
 
-    /// The entries of one segment, counted from 0, in no particular order; none past the last.
-    pub(crate) fn segment(&self, index: usize) -> impl Iterator<Item = &T> {
-        self.directory.get(index).into_iter().flat_map(|segment| segment.table.iter())
-    }
-
-    /// Whether nothing was changed in one of the two since one was cloned from the other. Cost: the number of segments.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        let same = |(one, other): (&Segment<T, N>, &Segment<T, N>)| Rc::ptr_eq(&one.table, &other.table);
-        self.directory.len() == other.directory.len() && self.directory.all().zip(other.directory.all()).all(same)
-    }
-
     /// An entry drawn uniformly. The expected number of tries is small at any filling, for sparse segments merge.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<&T> {
         let (index, bucket) = self.draw(rng)?;
         self.segment_at(index).table.get_bucket(bucket)
-    }
-
-    /// Takes out an entry drawn uniformly.
-    pub(crate) fn remove_random(&mut self, rng: &mut fastrand::Rng, hasher: impl Fn(&T) -> u64) -> Option<T> {
-        let (index, bucket) = self.draw(rng)?;
-        let table = self.table_mut(index);
-        let (value, _) = table.get_bucket_entry(bucket).ok()?.remove();
-        self.len -= 1;
-        self.settle_after_one(index, hasher);
-        Some(value)
     }
 
     /// Visits, in the order of positions, the entries whose position is at least `cursor`, until `count` (at least 1)
@@ -421,11 +400,6 @@ impl<T> Frozen<T> {
     /// How many segments there are.
     pub(crate) fn segments(&self) -> usize {
         self.0.len()
-    }
-
-    /// Entries of one segment; 0 past the last.
-    pub(crate) fn len(&self, segment: usize) -> usize {
-        self.0.get(segment).map_or(0, |table| table.len())
     }
 
     /// The entries of one segment; none past the last.

@@ -37,12 +37,12 @@ impl Engine {
         let added = match self.write_set(turn, key)? {
             Some(set) => {
                 set.expect(announced, &rules);
-                insert_all(set, sadd.members, &rules)
+                set.insert_all(sadd.members.iter(), &rules)
             }
             None => {
                 let first = sadd.members.get(0).unwrap_or_default();
                 let mut set = Set::for_members(first, announced, &rules);
-                let added = insert_all(&mut set, sadd.members, &rules);
+                let added = set.insert_all(sadd.members.iter(), &rules);
                 self.insert_set(turn, key, set);
                 added
             }
@@ -454,10 +454,6 @@ impl Engine {
 }
 
 /// Adds members to a set; answers how many were new.
-fn insert_all(set: &mut Set, members: Args<'_>, rules: &Rules) -> usize {
-    members.iter().filter(|member| set.insert(member, rules)).count()
-}
-
 fn empty_set<'e>() -> Reply<'e> {
     Reply::Set(Vec::new())
 }

@@ -20,7 +20,7 @@ use crate::limits::WORK_ATTEMPTS_MAX;
 use crate::reply::{Collection, Reply};
 
 use super::caller::Caller;
-use super::host::{Host, Now};
+use super::host::{Host, Now, ProcessRequest};
 use super::set::Set;
 use super::usage::Tracker;
 use super::value::Value;
@@ -29,7 +29,7 @@ use super::{Engine, Turn, sets};
 /// Something to be computed slice by slice.
 pub(super) trait Task: fmt::Debug {
     /// Does some 50 microseconds of work; what came of it once nothing is left to do.
-    fn advance(&mut self) -> Option<Done>;
+    fn advance(&mut self, engine: &mut Engine) -> Option<Done>;
 
     /// What it has read and made so far, for it is no longer wanted.
     fn into_sets(self: Box<Self>) -> Vec<Set> {
@@ -42,6 +42,8 @@ pub(super) trait Task: fmt::Debug {
 pub(super) enum Done {
     /// An answer.
     Answer(Reply<'static>),
+    /// Sets take so many bytes less.
+    Optimized(usize),
     /// Members to be told.
     Members(Collection, Set),
     /// A string for a key (BITOP).
@@ -93,7 +95,7 @@ impl Engine {
             return Reply::Pending;
         }
         loop {
-            if let Some(done) = task.advance() {
+            if let Some(done) = task.advance(self) {
                 self.forget_work(sources, task);
                 return self.conclude(turn, done);
             }
@@ -108,7 +110,7 @@ impl Engine {
         now: Now,
         host: &mut H,
     ) -> Option<(&'static Spec, OwnedArgs, Reply<'e>)> {
-        let done = caller.work.as_mut()?.task.advance()?;
+        let done = caller.work.as_mut()?.task.advance(self)?;
         let Work { task, sources, attempt, request } = *caller.work.take()?;
         let (spec, args) = request?;
         self.tracker = Tracker::new(now.unix_us, &self.settings.eviction);
@@ -150,6 +152,11 @@ impl Engine {
     fn conclude<H: Host>(&mut self, turn: &mut Turn<'_, H>, done: Done) -> Reply<'static> {
         match done {
             Done::Answer(reply) => reply,
+            Done::Optimized(saved) => {
+                // What rebuilding took and let go of is not to stay.
+                let _ = turn.host.ask(ProcessRequest::PurgeMemory);
+                Reply::count(saved)
+            }
             Done::Members(collection, set) => sets::members_of(collection, set),
             Done::StoredString { key, string } => self.store_bits(turn, &key, string),
             Done::StoredSet { key, set, event } => self.store_set(turn, &key, set, event),
@@ -167,7 +174,7 @@ impl Engine {
 
     fn dispose_done(&mut self, done: Done) {
         match done {
-            Done::Answer(_) | Done::StoredString { .. } => {}
+            Done::Answer(_) | Done::Optimized(_) | Done::StoredString { .. } => {}
             Done::Members(_, set) | Done::StoredSet { set, .. } => self.dispose(Value::set(set)),
             Done::Popped { left, popped, .. } => {
                 [left, popped].into_iter().for_each(|set| self.dispose(Value::set(set)))

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 
 use crate::command::{CommandId, SPECS, Spec};
-use crate::engine::{CommandStats, Facts};
+use crate::engine::{CommandStats, Facts, paged_bytes};
 
 use super::durations::Durations;
 use super::session::State;
@@ -207,9 +207,9 @@ impl Stats {
         }
     }
 
-    /// Bytes handed out by the allocator.
+    /// Bytes handed out by the allocator, and those that sets have from the system.
     pub(super) fn used_bytes(&self) -> u64 {
-        (self.process.allocator.used)()
+        (self.process.allocator.used)() + paged_bytes()
     }
 
     /// Everything INFO reports about the process. Reads /proc and the allocator: some 50 microseconds.
@@ -231,8 +231,8 @@ impl Stats {
             uptime_s: self.process.started.elapsed().as_secs(),
             rss_bytes,
             allocated_bytes: used,
-            allocator_active_bytes: figures.active,
-            allocator_resident_bytes: figures.resident,
+            allocator_active_bytes: figures.active + paged_bytes(),
+            allocator_resident_bytes: figures.resident + paged_bytes(),
             allocator_muzzy_bytes: figures.muzzy,
             allocator: self.process.allocator.name,
             peak_bytes: self.peak_bytes.max(used),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::command::{Args, CommandId, Flags, Request, Spec};
 use crate::engine::{Caller, Engine, Executed, Handled, Now, SubscriberId, Took};
 use crate::limits::{
-    FRAME_BYTES_MAX, OUTBOX_PAUSE_BYTES, READ_BYTES_MAX, TURN_COMMANDS_MAX, TURN_US_MAX,
+    AHEAD_REQUESTS, FRAME_BYTES_MAX, OUTBOX_PAUSE_BYTES, READ_BYTES_MAX, TURN_COMMANDS_MAX, TURN_US_MAX,
     UNAUTHENTICATED_FRAME_BYTES_MAX,
 };
 use crate::protocol::ProtocolError;
@@ -185,6 +185,10 @@ impl Run<'_> {
                 self.meter.skip(&mut self.table.stats);
             }
             for at in 0..window.len() {
+                if at % AHEAD_REQUESTS == 0 && at + 1 < window.len() {
+                    let next = at..window.len().min(at + AHEAD_REQUESTS);
+                    self.engine.look_ahead(self.caller.db, next.map(|at| window.request(bytes, at)));
+                }
                 let stop = self.request(window, bytes, at);
                 if stop != Some(Stop::Paused) {
                     consumed = window.end_of(at);

@@ -63,6 +63,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "src/app/sub/ready.rs",
             "src/app/watch.rs",
             "src/bench/listeners.rs",
+            "src/engine/set/table/block.rs",
             "src/transport/passing.rs",
         ],
     ),

@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::command::BitopOperation;
+use crate::engine::Engine;
 use crate::engine::work::{Done, Task};
 use crate::limits::{STRING_BYTES_AT_ONCE_MAX, STRING_BYTES_WRITTEN_AT_ONCE_MAX};
 use crate::reply::Reply;
@@ -22,7 +23,7 @@ pub(super) struct CountOnes {
 }
 
 impl Task for CountOnes {
-    fn advance(&mut self) -> Option<Done> {
+    fn advance(&mut self, _: &mut Engine) -> Option<Done> {
         self.ones += count_ones(&self.bytes, take_part(&mut self.rest));
         self.rest.is_empty().then(|| Done::Answer(Reply::Integer(self.ones as i64)))
     }
@@ -40,7 +41,7 @@ pub(super) struct FindBit {
 }
 
 impl Task for FindBit {
-    fn advance(&mut self) -> Option<Done> {
+    fn advance(&mut self, _: &mut Engine) -> Option<Done> {
         let found = find(&self.bytes, take_part(&mut self.rest), self.bit);
         let is_done = found.is_some() || self.rest.is_empty();
         is_done.then(|| Done::Answer(position_reply(found.or(self.past_end))))
@@ -66,7 +67,7 @@ impl Combine {
 }
 
 impl Task for Combine {
-    fn advance(&mut self) -> Option<Done> {
+    fn advance(&mut self, _: &mut Engine) -> Option<Done> {
         let part = (STRING_BYTES_WRITTEN_AT_ONCE_MAX / self.sources.len()).max(64);
         let end = self.result.len().min(self.done + part);
         combine(self.operation, &self.sources, self.done, &mut self.result[self.done..end]);

@@ -4,6 +4,7 @@
 //! a stored result has the encoding it would have had by adding its members.
 
 use std::borrow::Borrow;
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::ptr;
@@ -39,9 +40,10 @@ pub(crate) fn intersect<'a>(
         return tally;
     }
     let _ = smallest.try_each(|member| {
+        let hash = LazyCell::new(|| member.hash(hasher));
         let shared = others.iter().all(|other| {
             tally.probes += 1;
-            other.contains_member(member, hasher)
+            other.contains_member(member, || *hash)
         });
         if shared {
             tally.members += 1;
@@ -163,13 +165,14 @@ impl<S: Borrow<Set>> Algebra<S> {
             }
             let (result, rules) = (&mut self.result, &self.rules);
             let others = self.sets[self.walked + 1..].iter().map(Borrow::borrow);
-            let holds = |set: &Set, member| set.contains_member(member, &rules.hasher);
             set.piece(self.piece, |member| {
                 seen += 1;
+                let hash = LazyCell::new(|| member.hash(&rules.hasher));
+                let holds = |set: &Set| set.contains_member(member, || *hash);
                 match act {
                     Act::Add => result.add(member, rules),
-                    Act::AddIfInAllOthers if others.clone().all(|set| holds(set, member)) => result.add(member, rules),
-                    Act::AddIfInNoOther if !others.clone().any(|set| holds(set, member)) => result.add(member, rules),
+                    Act::AddIfInAllOthers if others.clone().all(holds) => result.add(member, rules),
+                    Act::AddIfInNoOther if !others.clone().any(holds) => result.add(member, rules),
                     Act::Remove => result.remove(member, rules),
                     Act::AddIfInAllOthers | Act::AddIfInNoOther | Act::Pass => {}
                 }

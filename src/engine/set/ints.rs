@@ -43,6 +43,16 @@ impl Ints {
         any_width!(self, values => values.capacity() * element_bytes(values))
     }
 
+    /// Heap bytes without that room.
+    pub(super) fn used_bytes(&self) -> usize {
+        any_width!(self, values => size_of_val(&values[..]))
+    }
+
+    /// Gives back room for growth.
+    pub(super) fn shrink(&mut self) {
+        any_width!(self, values => values.shrink_to_fit());
+    }
+
     /// True when `value` is a member. O(log n).
     pub(super) fn contains(&self, value: i64) -> bool {
         match self {

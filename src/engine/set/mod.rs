@@ -25,12 +25,14 @@ mod tests;
 
 use std::ops::ControlFlow;
 
+use smallvec::SmallVec;
+
 use crate::command::parse_integer;
 use crate::reply::{Members, Pieces};
 
 use super::hash::Hasher13;
 use super::segments::{page_of, position};
-use crate::limits::{SCAN_AT_ONCE_MAX, SEGMENTS_AT_ONCE_MAX};
+use crate::limits::{AHEAD_MEMBERS_MAX, SCAN_AT_ONCE_MAX, SEGMENTS_AT_ONCE_MAX};
 
 pub(crate) use algebra::{Algebra, intersect, intersection, subtract, unite};
 use ints::Ints;
@@ -38,6 +40,7 @@ use packed::Packed;
 pub(crate) use pick::Draw;
 pub(crate) use table::FrozenTable;
 use table::Table;
+pub use table::paged_bytes;
 
 /// Pages of smaller sets are not cut.
 const PAGE_MEMBERS_MIN: usize = 128;
@@ -88,11 +91,51 @@ impl Member<'_> {
         }
     }
 
+    /// The hash of its bytes.
+    pub(crate) fn hash(self, hasher: &Hasher13) -> u64 {
+        self.with_bytes(|bytes| hasher.hash(bytes))
+    }
+
     /// Calls `read` with the member's bytes; an integer is written on the stack for it.
     pub(crate) fn with_bytes<R>(self, read: impl FnOnce(&[u8]) -> R) -> R {
         match self {
             Member::Integer(value) => read(itoa::Buffer::new().format(value).as_bytes()),
             Member::Bytes(bytes) => read(bytes),
+        }
+    }
+}
+
+/// Bytes of a set on the heap.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Memory {
+    /// Of texts that were removed.
+    pub(crate) dead: usize,
+    /// What texts lie in.
+    pub(crate) texts: usize,
+    /// What finds them.
+    pub(crate) index: usize,
+    /// Members there could be before anything grows.
+    pub(crate) slots: usize,
+    /// All of it, as GOBLIN.OPTIMIZE would leave it.
+    pub(crate) compacted: usize,
+}
+
+impl Memory {
+    fn of_packed(allocated: usize, members: usize, used: usize) -> Self {
+        Memory { texts: allocated, slots: members, compacted: used, ..Memory::default() }
+    }
+}
+
+impl std::ops::Add for Memory {
+    type Output = Memory;
+
+    fn add(self, other: Self) -> Self {
+        Memory {
+            dead: self.dead + other.dead,
+            texts: self.texts + other.texts,
+            index: self.index + other.index,
+            slots: self.slots + other.slots,
+            compacted: self.compacted + other.compacted,
         }
     }
 }
@@ -175,6 +218,40 @@ impl Set {
         }
     }
 
+    /// Adds all `members`; answers how many were not there.
+    pub(crate) fn insert_all<'m>(&mut self, members: impl Iterator<Item = &'m [u8]>, rules: &Rules) -> usize {
+        let (mut added, mut members) = (0, members.peekable());
+        while members.peek().is_some() {
+            let Form::Table(table) = &mut self.0 else {
+                added += usize::from(members.next().is_some_and(|member| self.insert(member, rules)));
+                continue;
+            };
+            // Together, for each would wait for memory.
+            let mut ahead = SmallVec::<[(u64, &[u8]); AHEAD_MEMBERS_MAX]>::new();
+            for member in members.by_ref().take(AHEAD_MEMBERS_MAX) {
+                let hash = rules.hasher.hash(member);
+                table.look_ahead(hash);
+                ahead.push((hash, member));
+            }
+            added += ahead.iter().filter(|(hash, member)| table.insert_hashed(*hash, member, &rules.hasher)).count();
+        }
+        added
+    }
+
+    /// Asks for the memory that a lookup of this hash will read first, where there is much of it.
+    pub(crate) fn look_ahead(&self, hash: u64) {
+        if let Form::Table(table) = &self.0 {
+            table.look_ahead(hash);
+        }
+    }
+
+    /// Asks for what it will read then.
+    pub(crate) fn look_closer(&self, hash: u64) {
+        if let Form::Table(table) = &self.0 {
+            table.look_closer(hash);
+        }
+    }
+
     /// As [`Set::insert`], for a member of another set.
     pub(crate) fn insert_member(&mut self, member: Member<'_>, rules: &Rules) -> bool {
         let (value, ints) = match (member, &mut self.0) {
@@ -233,11 +310,13 @@ impl Set {
         }
     }
 
-    /// As [`Set::contains`], for a member of another set.
-    pub(crate) fn contains_member(&self, member: Member<'_>, hasher: &Hasher13) -> bool {
+    /// As [`Set::contains`], for a member of another set, whose `hash` is asked for only where that is needed.
+    pub(crate) fn contains_member(&self, member: Member<'_>, hash: impl FnOnce() -> u64) -> bool {
         match (member, &self.0) {
             (Member::Integer(value), Form::Ints(ints)) => ints.contains(value),
-            (member, _) => member.with_bytes(|bytes| self.contains(bytes, hasher)),
+            (member, Form::Ints(ints)) => member.with_bytes(parse_integer).is_some_and(|value| ints.contains(value)),
+            (member, Form::Packed(packed)) => member.with_bytes(|bytes| packed.contains(bytes)),
+            (member, Form::Table(table)) => member.with_bytes(|bytes| table.contains_hashed(hash(), bytes)),
         }
     }
 
@@ -273,19 +352,39 @@ impl Set {
         }
     }
 
+    /// Where its bytes are. Cost: O(1) in the small forms, else the number of the table's segments.
+    pub(crate) fn memory(&self) -> Memory {
+        match &self.0 {
+            Form::Ints(ints) => Memory::of_packed(ints.allocated_bytes(), ints.len(), ints.used_bytes()),
+            Form::Packed(packed) => Memory::of_packed(packed.allocated_bytes(), packed.len(), packed.used_bytes()),
+            Form::Table(table) => table.memory() + Memory { index: size_of::<Table>(), ..Memory::default() },
+        }
+    }
+
+    /// Rebuilds what lies around a position, 0 at first, so that `load` of its room is used; answers where to go on.
+    /// The small forms only give back their room. Moves a segment's members.
+    pub(crate) fn compact(&mut self, position: u64, load: f64, hasher: &Hasher13) -> Option<u64> {
+        match &mut self.0 {
+            Form::Ints(ints) => ints.shrink(),
+            Form::Packed(packed) => packed.shrink(),
+            Form::Table(table) => return table.compact(position, load, hasher),
+        }
+        None
+    }
+
     /// How many pieces [`Set::piece`] has: one of everything in the small forms.
     pub(crate) fn pieces(&self) -> usize {
         match &self.0 {
             Form::Ints(_) | Form::Packed(_) => 1,
-            Form::Table(table) => table.segments(),
+            Form::Table(table) => table.pieces(),
         }
     }
 
     /// Shows the members of one of [`Set::pieces`], counted from 0, a few hundred where they lie in a table.
-    pub(crate) fn piece<'a>(&'a self, index: usize, mut visit: impl FnMut(Member<'a>)) {
+    pub(crate) fn piece<'a>(&'a self, index: usize, visit: impl FnMut(Member<'a>)) {
         match &self.0 {
             Form::Ints(_) | Form::Packed(_) => self.for_each(visit),
-            Form::Table(table) => table.segment(index).for_each(|bytes| visit(Member::Bytes(bytes))),
+            Form::Table(table) => table.piece(index).for_each(visit),
         }
     }
 
@@ -303,7 +402,7 @@ impl Set {
     /// The members as they are now, when there are too many to be told at once. Cost: the number of segments.
     pub(crate) fn freeze(&self) -> Option<FrozenTable> {
         match &self.0 {
-            Form::Table(table) if table.segments() > SEGMENTS_AT_ONCE_MAX => Some(table.freeze()),
+            Form::Table(table) if table.pieces() > SEGMENTS_AT_ONCE_MAX => Some(table.freeze()),
             Form::Ints(_) | Form::Packed(_) | Form::Table(_) => None,
         }
     }
@@ -311,7 +410,7 @@ impl Set {
     /// Everything, to be dropped little by little, when there is too much for once.
     pub(crate) fn into_remains(self) -> Option<FrozenTable> {
         match self.0 {
-            Form::Table(table) if table.segments() > SEGMENTS_AT_ONCE_MAX => Some(table.take_all()),
+            Form::Table(table) if table.pieces() > SEGMENTS_AT_ONCE_MAX => Some(table.take_all()),
             Form::Ints(_) | Form::Packed(_) | Form::Table(_) => None,
         }
     }
@@ -330,7 +429,7 @@ impl Set {
         match &self.0 {
             Form::Ints(ints) => ints.iter().try_for_each(|value| visit(Member::Integer(value))),
             Form::Packed(packed) => packed.iter().try_for_each(|bytes| visit(Member::Bytes(bytes))),
-            Form::Table(table) => table.iter().try_for_each(|bytes| visit(Member::Bytes(bytes))),
+            Form::Table(table) => table.iter().try_for_each(visit),
         }
     }
 
@@ -353,7 +452,7 @@ impl Set {
         cursor: u64,
         count: usize,
         hasher: &Hasher13,
-        mut visit: impl FnMut(Member<'a>),
+        visit: impl FnMut(Member<'a>),
     ) -> u64 {
         let small = self.len() <= PAGE_MEMBERS_MIN;
         if small && cursor == 0 {
@@ -365,7 +464,7 @@ impl Set {
         match &self.0 {
             Form::Ints(ints) => page_of(ints.iter().map(Member::Integer).map(located), cursor, count, visit),
             Form::Packed(packed) => page_of(packed.iter().map(Member::Bytes).map(located), cursor, count, visit),
-            Form::Table(table) => table.page(cursor, count, hasher, |bytes| visit(Member::Bytes(bytes))),
+            Form::Table(table) => table.page(cursor, count, hasher, visit),
         }
     }
 

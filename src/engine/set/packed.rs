@@ -36,6 +36,16 @@ impl Packed {
         self.blob.capacity()
     }
 
+    /// Heap bytes without that room.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.blob.len()
+    }
+
+    /// Gives back room for growth.
+    pub(super) fn shrink(&mut self) {
+        self.blob.shrink_to_fit();
+    }
+
     /// Bytes of all strings, without their lengths. O(n).
     pub(super) fn text_bytes(&self) -> usize {
         self.iter().map(<[u8]>::len).sum()

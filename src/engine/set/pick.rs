@@ -28,7 +28,7 @@ impl Set {
         match &self.0 {
             Form::Ints(ints) => Some(Member::Integer(ints.get(rng.usize(..ints.len())))),
             Form::Packed(packed) => packed.get(rng.usize(..packed.len())).map(Member::Bytes),
-            Form::Table(table) => table.random(rng).map(Member::Bytes),
+            Form::Table(table) => table.random(rng).map(|(_, member)| member),
         }
     }
 
@@ -37,12 +37,11 @@ impl Set {
     pub(crate) fn sample<'a>(&'a self, count: usize, rng: &mut fastrand::Rng, mut visit: impl FnMut(Member<'a>)) {
         match &self.0 {
             Form::Table(table) if count.saturating_mul(DRAWN_PART) <= table.len() => {
-                // Members are told apart by where they lie.
                 let mut seen = HashSet::with_capacity(count);
                 while seen.len() < count {
-                    let Some(member) = table.random(rng) else { return };
-                    if seen.insert(member.as_ptr() as usize) {
-                        visit(Member::Bytes(member));
+                    let Some((place, member)) = table.random(rng) else { return };
+                    if seen.insert(place) {
+                        visit(member);
                     }
                 }
             }

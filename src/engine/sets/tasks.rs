@@ -2,9 +2,10 @@
 //!
 //! Deliberately unknown here: keys, types, and when a command is long.
 
+use crate::engine::Engine;
 use crate::engine::hash::Hasher13;
 use crate::engine::segments::position;
-use crate::engine::set::{Algebra, Draw, FrozenTable, Set};
+use crate::engine::set::{Algebra, Draw, FrozenTable, Member, Set};
 use crate::engine::work::{Done, Task};
 use crate::limits::SET_MEMBERS_AT_ONCE_MAX;
 use crate::reply::{Collection, Pieces, Reply};
@@ -32,7 +33,7 @@ pub(super) struct Combine {
 }
 
 impl Task for Combine {
-    fn advance(&mut self) -> Option<Done> {
+    fn advance(&mut self, _: &mut Engine) -> Option<Done> {
         // A lookup in another set costs several times what a step of the walk does.
         if !self.algebra.advance(SET_MEMBERS_AT_ONCE_MAX / 4) {
             return None;
@@ -60,7 +61,7 @@ pub(super) struct Draws {
 }
 
 impl Task for Draws {
-    fn advance(&mut self) -> Option<Done> {
+    fn advance(&mut self, _: &mut Engine) -> Option<Done> {
         if !self.draw.advance(DRAWS_PER_SLICE) {
             return None;
         }
@@ -82,16 +83,18 @@ impl Task for Draws {
 pub(super) struct MatchingMembers {
     pub(super) members: FrozenTable,
     pub(super) glob: Option<Glob>,
-    /// The position from which members of the first piece are wanted, and how positions are found.
+    /// The position from which members of the first segment are wanted, and how positions are found.
     pub(super) start: (u64, Hasher13),
 }
 
 impl MatchingMembers {
-    fn of_piece(&self, piece: usize) -> impl Iterator<Item = &[u8]> {
+    fn of_piece(&self, piece: usize) -> impl Iterator<Item = Member<'_>> {
         let (cursor, hasher) = &self.start;
         self.members.iter(piece).filter(move |member| {
-            self.glob.as_ref().is_none_or(|glob| glob.matches(member))
-                && (piece > 0 || position(hasher.hash(member)) >= *cursor)
+            member.with_bytes(|bytes| {
+                self.glob.as_ref().is_none_or(|glob| glob.matches(bytes))
+                    && (piece >= FrozenTable::PARTS || position(hasher.hash(bytes)) >= *cursor)
+            })
         })
     }
 }
@@ -106,6 +109,6 @@ impl Pieces for MatchingMembers {
     }
 
     fn each(&self, piece: usize, visit: &mut dyn FnMut(&[u8])) {
-        self.of_piece(piece).for_each(visit);
+        self.of_piece(piece).for_each(|member| member.with_bytes(&mut *visit));
     }
 }

@@ -103,6 +103,8 @@ pub enum Rule {
     Bit(u8, u8, &'static str),
     /// The number unless it is this.
     Unless(u8, i64),
+    /// The number when it is more than 0.
+    Positive(u8),
     /// The word, if any, and the string when the field is not 0.
     WhenSet(u8, Option<&'static str>, u8),
     /// The word, if any, and the string of the last place when that of the first is not empty.
@@ -252,6 +254,16 @@ impl<'m, 'a> Parts<'m, 'a> {
             }
             Rule::Unless(field, value) => {
                 if self.small(field) != value {
+                    self.number(field, out);
+                }
+            }
+            Rule::Positive(field) => {
+                let (kind, mut cursor) = self.field(field);
+                let is_positive = match kind {
+                    Kind::F64 => cursor.f64().is_some_and(|value| value > 0.0),
+                    Kind::U8 | Kind::U32 | Kind::U64 | Kind::I64 => self.small(field) > 0,
+                };
+                if is_positive {
                     self.number(field, out);
                 }
             }

@@ -4,7 +4,7 @@ use super::message::{Field, Form, Group, Kind, Message, Role, Rule};
 use crate::command::CommandId;
 
 /// Every message, sorted by template.
-pub static MESSAGES: [Message; 77] = [
+pub static MESSAGES: [Message; 79] = [
     Message {
         template: 1,
         name: "NilReply",
@@ -546,6 +546,18 @@ pub static MESSAGES: [Message; 77] = [
         form: Form::Plain,
     },
     Message {
+        template: 77,
+        name: "GoblinOptimize",
+        summary: "Rebuilds a set, or all sets, in less memory.",
+        role: Role::Command(CommandId::GOBLIN_OPTIMIZE),
+        block: 8,
+        fields: &[Field { name: "density", kind: Kind::F64, offset: 0 }],
+        group: None,
+        data: &["key"],
+        words: &[Rule::Data(0), Rule::Positive(0)],
+        form: Form::Plain,
+    },
+    Message {
         template: 78,
         name: "Info",
         summary: "Reports counters and facts about the server.",
@@ -555,6 +567,18 @@ pub static MESSAGES: [Message; 77] = [
         group: None,
         data: &[],
         words: &[],
+        form: Form::Plain,
+    },
+    Message {
+        template: 82,
+        name: "GoblinMemory",
+        summary: "Tells where the bytes of a set are.",
+        role: Role::Command(CommandId::GOBLIN_MEMORY),
+        block: 0,
+        fields: &[],
+        group: None,
+        data: &["key"],
+        words: &[Rule::Data(0)],
         form: Form::Plain,
     },
     Message {
@@ -937,13 +961,13 @@ pub(super) static INDEX: [u8; 128] = [
     15, 255, 255, 255, 255, 255, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
     26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 255, 255,
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 40, 41, 42,
-    43, 44, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 45, 255,
-    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-    46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61,
-    62, 63, 64, 65, 66, 67, 68, 255, 255, 255, 255, 255, 255, 69, 70, 255,
+    43, 44, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 45, 46, 255,
+    255, 255, 47, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63,
+    64, 65, 66, 67, 68, 69, 70, 255, 255, 255, 255, 255, 255, 71, 72, 255,
 ];
 
 /// Places in [`MESSAGES`] by what a template of our own is past 1000; 255 for none.
 pub(super) static OWN_INDEX: [u8; 16] = [
-    71, 72, 73, 74, 75, 76, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    73, 74, 75, 76, 77, 78, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
 ];
