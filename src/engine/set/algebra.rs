@@ -163,20 +163,9 @@ impl<S: Borrow<Set>> Algebra<S> {
             if seen >= members {
                 return false;
             }
-            let (result, rules) = (&mut self.result, &self.rules);
             let others = self.sets[self.walked + 1..].iter().map(Borrow::borrow);
-            set.piece(self.piece, |member| {
-                seen += 1;
-                let hash = LazyCell::new(|| member.hash(&rules.hasher));
-                let holds = |set: &Set| set.contains_member(member, || *hash);
-                match act {
-                    Act::Add => result.add(member, rules),
-                    Act::AddIfInAllOthers if others.clone().all(holds) => result.add(member, rules),
-                    Act::AddIfInNoOther if !others.clone().any(holds) => result.add(member, rules),
-                    Act::Remove => result.remove(member, rules),
-                    Act::AddIfInAllOthers | Act::AddIfInNoOther | Act::Pass => {}
-                }
-            });
+            let mut judge = Judge { act: *act, others, result: &mut self.result, rules: &self.rules };
+            seen += judge.judge(set, self.piece);
             // An empty piece is some work, too.
             seen += 1;
             self.piece += 1;
@@ -206,6 +195,51 @@ impl<S: Borrow<Set>> Algebra<S> {
     fn run(mut self) -> Set {
         while !self.advance(usize::MAX) {}
         self.take_result()
+    }
+}
+
+/// Does with members of the set walked over what is to be done with each.
+struct Judge<'a, O> {
+    act: Act,
+    others: O,
+    result: &'a mut Gathered,
+    rules: &'a Rules,
+}
+
+impl<'o, O: Iterator<Item = &'o Set> + Clone> Judge<'_, O> {
+    /// Goes over one piece of a set; answers how many members it has.
+    fn judge(&mut self, set: &Set, piece: usize) -> usize {
+        let mut seen = 0;
+        let looks = matches!(self.act, Act::AddIfInAllOthers | Act::AddIfInNoOther);
+        let mut rest = self.others.clone();
+        let beside = rest.next().filter(|_| looks).is_some_and(|first| {
+            // Two tables are walked side by side, for both have the order of hashes.
+            set.piece_beside(piece, first, &self.rules.hasher, |member, is_shared| {
+                seen += 1;
+                self.take(member, rest.clone(), Some(is_shared));
+            })
+        });
+        if !beside {
+            let others = self.others.clone();
+            set.piece(piece, |member| {
+                seen += 1;
+                self.take(member, others.clone(), None);
+            });
+        }
+        seen
+    }
+
+    /// `others` are those of which it is not known whether they hold the member; of one more it is where `known` tells.
+    fn take(&mut self, member: Member<'_>, mut others: impl Iterator<Item = &'o Set>, known: Option<bool>) {
+        let hash = LazyCell::new(|| member.hash(&self.rules.hasher));
+        let holds = |set: &Set| set.contains_member(member, || *hash);
+        match self.act {
+            Act::Add => self.result.add(member, self.rules),
+            Act::AddIfInAllOthers if known.unwrap_or(true) && others.all(holds) => self.result.add(member, self.rules),
+            Act::AddIfInNoOther if !known.unwrap_or(false) && !others.any(holds) => self.result.add(member, self.rules),
+            Act::Remove => self.result.remove(member, self.rules),
+            Act::AddIfInAllOthers | Act::AddIfInNoOther | Act::Pass => {}
+        }
     }
 }
 

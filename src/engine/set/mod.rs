@@ -388,6 +388,20 @@ impl Set {
         }
     }
 
+    /// As [`Set::piece`], and tells of each member whether `other` holds it, where both are tables. False where they are
+    /// not: then nothing was shown.
+    pub(crate) fn piece_beside<'a>(
+        &'a self,
+        index: usize,
+        other: &Set,
+        hasher: &Hasher13,
+        visit: impl FnMut(Member<'a>, bool),
+    ) -> bool {
+        let (Form::Table(table), Form::Table(other)) = (&self.0, &other.0) else { return false };
+        table.piece_beside(index, other, hasher, visit);
+        true
+    }
+
     /// Whether one of the two is a clone of the other and neither was changed since. Cost: O(n) in the small forms, else
     /// the number of segments.
     pub(crate) fn is(&self, other: &Set) -> bool {

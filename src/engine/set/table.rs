@@ -14,6 +14,8 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use crate::engine::directory::{Directory, POSITIONS, position};
 use crate::engine::hash::Hasher13;
 use crate::reply::Pieces;
@@ -43,6 +45,9 @@ const ROOM_SPREAD: u64 = 20;
 
 /// Room of a segment in which an insertion would have moved too many members.
 const ROOM_AFTER_CROWD: u8 = 4;
+
+/// Tags compared for a member of another table, at most; for more its hash is computed and its home looked up.
+const OPPOSITE_SLOTS_MAX: usize = 192;
 
 /// Whoever goes through a segment little by little does so in this many parts.
 const PARTS: usize = 8;
@@ -161,6 +166,42 @@ impl Table {
     /// The members in one of [`Table::pieces`], counted from 0: some hundreds.
     pub(super) fn piece(&self, piece: usize) -> impl Iterator<Item = Member<'_>> {
         self.segments.get(piece / PARTS).into_iter().flat_map(move |segment| part(segment, piece % PARTS))
+    }
+
+    /// As [`Table::piece`], and tells of each member whether `other` holds it: the two are walked side by side, without
+    /// hashing, as far as a home of one lies opposite few of the other.
+    pub(super) fn piece_beside<'a>(
+        &'a self,
+        piece: usize,
+        other: &Table,
+        hasher: &Hasher13,
+        mut visit: impl FnMut(Member<'a>, bool),
+    ) {
+        let index = piece / PARTS;
+        let Some(segment) = self.segments.get(index) else { return };
+        let start = self.segments.start(index);
+        for home in homes_of(segment, piece % PARTS) {
+            let opposite = other.opposite(start + segment.home_offset(home)..start + segment.home_offset(home + 1));
+            for (tag, text) in segment.tagged_texts_of(home) {
+                let is_shared = match &opposite {
+                    Some((segment, slots)) => segment.holds(slots.clone(), tag, text),
+                    None => text.member().with_bytes(|bytes| other.contains(bytes, hasher)),
+                };
+                visit(text.member(), is_shared);
+            }
+        }
+    }
+
+    /// The segment and the slots where all members of these positions lie; none when they are many.
+    fn opposite(&self, positions: Range<u64>) -> Option<(&Segment, Range<usize>)> {
+        let last = positions.end.checked_sub(1).filter(|&last| last >= positions.start)?;
+        let index = self.segments.index(positions.start << 2);
+        if self.segments.end(index).is_some_and(|end| end <= last) {
+            return None;
+        }
+        let segment = self.segment(index);
+        let slots = segment.slots_of(positions.start << 2, last << 2);
+        (slots.len() <= OPPOSITE_SLOTS_MAX).then_some((segment, slots))
     }
 
     /// Whether nothing was changed in one of the two since one was cloned from the other.
@@ -381,8 +422,12 @@ fn members(segment: &Segment) -> impl Iterator<Item = Member<'_>> {
 
 /// The members in one of a segment's [`PARTS`].
 fn part(segment: &Segment, part: usize) -> impl Iterator<Item = Member<'_>> {
+    homes_of(segment, part).flat_map(|home| segment.texts_of(home)).map(|text| text.member())
+}
+
+fn homes_of(segment: &Segment, part: usize) -> Range<usize> {
     let first = |part: usize| segment.homes() * part / PARTS;
-    (first(part)..first(part + 1)).flat_map(|home| segment.texts_of(home)).map(|text| text.member())
+    first(part)..first(part + 1)
 }
 
 /// Room for the next members of a segment.

@@ -3,7 +3,7 @@
 //! ```text
 //! ┌──────────────┬──────────────────┬───────────────────┬─────────────┐
 //! │ over         │ tags             │ slots             │ arena       │
-//! │ 2 x groups+1 │ 1 x slots, + 16  │ width x slots     │ texts, only │
+//! │ 2 x groups+1 │ 1 x slots, + 64  │ width x slots     │ texts, only │
 //! │              │ that stay 0      │                   │ with offsets│
 //! └──────────────┴──────────────────┴───────────────────┴─────────────┘
 //! ```

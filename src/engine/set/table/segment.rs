@@ -105,6 +105,13 @@ impl<'a> Text<'a> {
         }
     }
 
+    fn is(self, other: Text<'_>) -> bool {
+        match (self, other) {
+            (Text::Integer(one), Text::Integer(other)) => one == other,
+            (one, other) => one.member().with_bytes(|one| other.member().with_bytes(|other| one == other)),
+        }
+    }
+
     pub(super) fn len(self) -> usize {
         match self {
             Text::Integer(value) => text_len(value),
@@ -188,6 +195,11 @@ impl Segment {
             Slots::Text(width) if member.len() == usize::from(width) => {
                 let start = self.layout.slots_start();
                 let width = member.len();
+                // A length that is known saves a call.
+                if let Ok(member) = <&[u8; 16]>::try_from(member) {
+                    let slots = self.block[start..].as_chunks::<16>().0;
+                    return self.probe(hash, |slot| slots[slot] == *member);
+                }
                 self.probe(hash, |slot| &self.block[start + slot * width..][..width] == member)
             }
             Slots::Text(_) => None,
@@ -257,6 +269,29 @@ impl Segment {
     /// The members of a home.
     pub(super) fn texts_of(&self, home: usize) -> impl Iterator<Item = Text<'_>> {
         self.range(home).filter_map(|slot| self.text(slot))
+    }
+
+    /// The same, each with its tag.
+    pub(super) fn tagged_texts_of(&self, home: usize) -> impl Iterator<Item = (u8, Text<'_>)> {
+        self.range(home).filter_map(|slot| self.text(slot).map(|text| (self.tag(slot), text)))
+    }
+
+    /// The slots of all homes from that of one hash to that of another.
+    pub(super) fn slots_of(&self, first: u64, last: u64) -> Range<usize> {
+        self.range(self.home(first)).start..self.range(self.home(last)).end
+    }
+
+    /// Whether one of these slots holds a text of another segment, whose tag is `tag`.
+    pub(super) fn holds(&self, slots: Range<usize>, tag: u8, text: Text<'_>) -> bool {
+        let found = match (self.layout.holds, text) {
+            (Slots::Text(16), Text::Short(bytes)) => {
+                let Ok(bytes) = <&[u8; 16]>::try_from(bytes) else { return false };
+                let slots_of_16 = self.block[self.layout.slots_start()..].as_chunks::<16>().0;
+                self.probe_in(slots, tag, |slot| slots_of_16[slot] == *bytes)
+            }
+            _ => self.probe_in(slots, tag, |slot| self.text_in(slot).is(text)),
+        };
+        found.is_some()
     }
 
     /// Adds a member that is known to be absent.
@@ -390,12 +425,15 @@ impl Segment {
     /// The first slot of a hash's home whose tag is right and that `is` accepts.
     #[inline]
     fn probe(&self, hash: u64, is: impl Fn(usize) -> bool) -> Option<usize> {
-        let tag = tag_of(hash);
+        self.probe_in(self.range(self.home(hash)), tag_of(hash), is)
+    }
+
+    #[inline]
+    fn probe_in(&self, range: Range<usize>, tag: u8, is: impl Fn(usize) -> bool) -> Option<usize> {
         let tags = &self.block[self.layout.tags_start()..self.layout.slots_start()];
-        let range = self.range(self.home(hash));
         let mut at = range.start;
         while at < range.end {
-            let mut found = matches(tags[at..at + LANES].try_into().expect("sixteen tags"), tag);
+            let mut found = matches(tags[at..at + LANES].try_into().expect("as many tags"), tag);
             if range.end - at < LANES {
                 found &= (1 << (range.end - at)) - 1;
             }

@@ -342,3 +342,31 @@ fn pages_of_segments_cover_everything() {
     }
     assert_eq!(seen.len(), 30_000);
 }
+
+#[test]
+fn two_tables_walked_side_by_side_agree_with_lookups() {
+    // Of the same size, much smaller, much larger; compacted or not; with texts lying in different ways.
+    for ((kind, make), others) in
+        [(KINDS[0], 0..9_000), (KINDS[1], 1_000..1_300), (KINDS[4], 0..60_000), (KINDS[3], 500..40_000)]
+    {
+        let (mut one, mut other) = (Table::default(), Table::default());
+        (0..9_000).for_each(|number| assert!(one.insert(&make(number), &HASHER)));
+        others.clone().step_by(3).for_each(|number| assert!(other.insert(&make(number), &HASHER)));
+        (0..500).for_each(|number| _ = other.insert(format!("another {number}").as_bytes(), &HASHER));
+        for load in [None, Some(0.97)] {
+            if let Some(load) = load {
+                compact(&mut other, load);
+            }
+            for (walked, beside) in [(&one, &other), (&other, &one)] {
+                let mut seen = 0;
+                for piece in 0..walked.pieces() {
+                    walked.piece_beside(piece, beside, &HASHER, |member, is_shared| {
+                        seen += 1;
+                        assert_eq!(is_shared, member.with_bytes(|bytes| beside.contains(bytes, &HASHER)), "{kind}");
+                    });
+                }
+                assert_eq!(seen, walked.len());
+            }
+        }
+    }
+}
